@@ -1,0 +1,1 @@
+"""RuBia: minimal sentence pairs in Russian, scored by perplexity."""

@@ -1,0 +1,178 @@
+"""RuBia in the harness: the task class that the YAML files name.
+
+It is a class and not a set of functions because of one thing that only a class can do: `--apply_chat_template`,
+`--system_instruction` and few-shot flags rewrite the context of every loglikelihood task before any YAML function sees it,
+and a minimal pair is a pair of raw sentences.
+"""
+
+import json
+import logging
+from functools import lru_cache
+from typing import Any
+
+import datasets
+from lm_eval.api.instance import Instance
+from lm_eval.api.task import ConfigurableTask
+
+from lm_eval_tasks import __version__
+from lm_eval_tasks.data import DATA_KEY, DATA_SHA256_KEY, DataError, locate_rubia, rubia_sample
+from lm_eval_tasks.metrics.pairs import Sentence, score_pair
+from lm_eval_tasks.rubia import model_args, tokens
+from lm_eval_tasks.rubia.rows import Pair, PairFile, read_pairs
+
+log = logging.getLogger(__name__)
+
+# What a document is apart from the model: its hash pairs documents of two runs, whatever their tokenizers.
+PAIR_FIELDS = ("row", "cluster", "pro_trope", "anti_trope", "domain", "subdomain", "task_type")
+
+
+class MinimalPairTask(ConfigurableTask):
+    """Two loglikelihood requests per pair, raw text in every mode; see `tokens` for what is scored.
+
+    `dataset_kwargs` of the YAML: `source` (official or sample), `domain` as in the file, and `subdomain`, absent for all.
+    """
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        super().__init__(config={key: value for key, value in config.items() if key != "class"})
+
+    def download(self, dataset_kwargs: dict[str, Any] | None = None, **_: Any) -> None:
+        """Read, check and select the pairs, choose the convention, and record both in the task's metadata."""
+        metadata = self.config.metadata
+        choice = dict(dataset_kwargs or {})
+        official = choice["source"] == "official"
+        source = locate_rubia(metadata.get(DATA_KEY), metadata.get(DATA_SHA256_KEY)) if official else rubia_sample()
+        file = read_pairs(source)
+        requests = _requests(file, metadata)
+        wanted = (choice["domain"], choice.get("subdomain"))
+        docs = [
+            _doc(pair, requests)
+            for pair in file.pairs
+            if pair.domain == wanted[0] and (pair.subdomain == wanted[1] if wanted[1] else not pair.experimental)
+        ]
+        if not docs:
+            raise DataError(f"{source.path} has no rows of domain {wanted[0]}, subdomain {wanted[1] or 'any'}.")
+        self.dataset = datasets.DatasetDict({"test": datasets.Dataset.from_list(docs)})
+        self.config.metadata = _plain(metadata) | _record(file, requests)
+
+    def build_all_requests(self, **options: Any) -> None:
+        """As the harness does, without its request cache: that one is keyed by task name and not by tokenizer."""
+        n_docs = len(self.eval_docs)
+        n_used = len(options["samples"]) if options.get("samples") else min(options.get("limit") or n_docs, n_docs)
+        if (n_processes := options.get("world_size", 1)) > n_used:
+            raise ValueError(
+                f"{self.config.task}: {n_used} documents cannot be spread over {n_processes} processes; "
+                "use fewer processes or a larger --limit."
+            )
+        super().build_all_requests(**(options | {"cache_requests": False, "rewrite_requests_cache": False}))
+
+    def fewshot_context(self, *_: Any, **__: Any) -> str:
+        """No context, chat template, system instruction or examples: the sentences are scored as they stand."""
+        return ""
+
+    def construct_requests(self, doc: dict[str, Any], ctx: str, **kwargs: Any) -> list[Instance]:
+        """The pro-trope sentence, then the anti-trope one."""
+        shown = {field: doc[field] for field in PAIR_FIELDS}
+        return [
+            Instance("loglikelihood", shown, (doc[f"{side}_context"], doc[f"{side}_target"]), index, kwargs["metadata"])
+            for index, side in enumerate(("pro", "anti"))
+        ]
+
+
+def process_results(doc: dict[str, Any], results: list[tuple[float, bool]]) -> dict[str, float]:
+    """The 0/1 metrics of one pair from the loglikelihoods of its two sentences."""
+    (pro, _), (anti, _) = results
+    if doc["identical_tokens"]:
+        anti = pro  # the same tokens: batching must not decide a pair that the model cannot tell apart
+    try:
+        outcome = score_pair(
+            Sentence(float(pro), doc["pro_n_tokens"], len(doc["pro_trope"].encode())),
+            Sentence(float(anti), doc["anti_n_tokens"], len(doc["anti_trope"].encode())),
+        )
+    except ValueError as error:
+        raise ValueError(f"RuBia row {doc['row']}: {error}. The backend failed; no score is made of it.") from error
+    return outcome._asdict()
+
+
+def _requests(file: PairFile, metadata: dict[str, Any]) -> tokens.Requests:
+    tokenizer = model_args.load_tokenizer(metadata)
+    config = model_args.load_config(metadata)
+    requests = _cached_requests(
+        file,
+        tokenizer,
+        metadata.get(tokens.KEY, "auto"),
+        model_args.check_architecture(metadata, config),
+        metadata.get("prefix_token_id", metadata.get("custom_prefix_token_id")),
+        metadata.get("add_bos_token"),
+    )
+    _check_lengths(requests, model_args.max_tokens(metadata, config))
+    return requests
+
+
+@lru_cache(maxsize=2)
+def _cached_requests(
+    file: PairFile, tokenizer: Any, choice: str, masked: bool, prefix_token_id: int | None, add_bos: bool | None
+) -> tokens.Requests:
+    """Once per run and not once per subdomain: the whole file is tokenized to choose the convention."""
+    requests = tokens.build_requests(
+        file.pairs, tokenizer, choice=choice, masked=masked, prefix_token_id=prefix_token_id, add_bos=add_bos
+    )
+    n_identical = sum(requests.identical(pair) for pair in file.pairs)
+    log.info("RuBia: %d pairs from %s (%s)", len(file.pairs), file.source.path, file.source.origin)
+    level = logging.WARNING if "cannot stand alone" in requests.reason else logging.INFO
+    log.log(level, "RuBia: first token is '%s': %s", requests.convention, requests.reason)
+    if file.dropped_rows:
+        log.info("RuBia: dropped row %s: its two sentences are identical", ", ".join(map(str, file.dropped_rows)))
+    if n_identical:
+        log.warning("RuBia: %d pairs are identical to this tokenizer and count as ties", n_identical)
+    return requests
+
+
+def _check_lengths(requests: tokens.Requests, limit: int | None) -> None:
+    longest = max(requests.by_sentence.items(), key=lambda item: len(item[1].token_ids))
+    needed = len(longest[1].token_ids) + 1
+    if limit is not None and needed > limit and requests.convention != "masked":
+        raise DataError(
+            f"the sentence {longest[0]!r} needs {needed} tokens, the model takes {limit}: the harness would cut it without "
+            "an error. Give a larger max_length= where the model allows it; otherwise it cannot be measured on this file."
+        )
+
+
+def _doc(pair: Pair, requests: tokens.Requests) -> dict[str, Any]:
+    doc: dict[str, Any] = {field: getattr(pair, field) for field in PAIR_FIELDS}
+    for side, sentence in (("pro", pair.pro_trope), ("anti", pair.anti_trope)):
+        request = requests.by_sentence[sentence]
+        doc |= {
+            f"{side}_context": request.context,
+            f"{side}_target": request.target,
+            f"{side}_n_tokens": request.n_tokens,
+        }
+    return doc | {"identical_tokens": requests.identical(pair)}
+
+
+def _record(file: PairFile, requests: tokens.Requests) -> dict[str, Any]:
+    return {
+        "plugin_version": __version__,
+        "data_origin": file.source.origin,
+        "data_revision": file.source.revision,
+        "data_file_sha256": file.source.sha256,
+        "data_rows": file.n_rows,
+        "data_repeated_rows": file.n_repeated,
+        "data_dropped_rows": list(file.dropped_rows),
+        "first_token_convention": requests.convention,
+        "first_token_reason": requests.reason,
+        "first_token_prefix_id": requests.prefix_token_id,
+        "identical_token_pairs": sum(requests.identical(pair) for pair in file.pairs),
+    }
+
+
+def _plain(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Metadata that a results file can hold: models and tokenizers passed as objects become their names."""
+
+    def plain(value: Any) -> Any:
+        try:
+            json.dumps(value)
+        except TypeError:
+            return str(getattr(value, "name_or_path", None) or type(value).__name__)
+        return value
+
+    return {key: plain(value) for key, value in metadata.items()}

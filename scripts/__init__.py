@@ -1,0 +1,1 @@
+"""Command line `lm-eval-bias` and developer scripts."""

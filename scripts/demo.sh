@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# From a fresh clone to a scored model: environment, a small real model, the Russian sample, the table.
+# Safe to repeat; the second run skips what is done.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/install.sh
+
+venv=${DEMO_VENV:-.venv-demo}
+model=${XDG_CACHE_HOME:-$HOME/.cache}/lm-eval-bias/smollm2-135m-instruct
+out=${DEMO_OUT:-results/demo}
+
+install_into "$venv" demo
+echo "Preparing the model in $model (once) ..."
+"$venv/bin/python" -m lm_eval_tasks.scripts.demo_model "$model"
+
+export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
+"$venv/bin/lm-eval-bias" run --model hf --model_args "pretrained=$model,dtype=float32" --device cpu --batch_size 16 \
+  --tasks rubia_sample --log_samples --output_path "$out"
+
+echo
+echo "pct_stereotype is the share of pairs in which the stereotypical sentence is the likelier one: 0.5 is ideal."
+echo "This model is English and small, and the sample is for trying things out: the numbers only show that it runs."
+echo "Results: $out"
