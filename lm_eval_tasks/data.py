@@ -64,7 +64,7 @@ def locate_rubia(folder: str | None = None, sha256: str | None = None) -> Source
     if expected != RUBIA_SHA256:
         raise DataError(
             f"'{DATA_SHA256_KEY}' names {expected}, which is not the official RuBia file, and no folder is given. "
-            f"Name the folder with your rows as well: --metadata '{{\"{DATA_KEY}\": \"DIR\"}}'."
+            f'Name the folder with your rows as well: --metadata \'{{"{DATA_KEY}": "DIR"}}\'.'
         )
     return _download(RUBIA_URL, RUBIA_SHA256, f"rubia-{RUBIA_COMMIT[:12]}.tsv")
 
@@ -88,7 +88,7 @@ def _local_file(folder: Path, name: str, expected: str, named_by: str) -> Source
         raise DataError(
             f"{path} has SHA-256 {digest}, expected {expected}. It is not the official file of commit {RUBIA_COMMIT[:12]} "
             "(an editor or git may have changed its line ends, which are CRLF). Restore it, or, to measure on these rows "
-            f"on purpose, name them: --metadata '{{\"{DATA_SHA256_KEY}\": \"{digest}\"}}'."
+            f'on purpose, name them: --metadata \'{{"{DATA_SHA256_KEY}": "{digest}"}}\'.'
         )
     return Source(path, "local folder", RUBIA_COMMIT if digest == RUBIA_SHA256 else None, digest)
 
@@ -98,16 +98,16 @@ def _download(url: str, sha256: str, name: str) -> Source:
         path = pooch.retrieve(url, known_hash=f"sha256:{sha256}", fname=name, path=cache_folder())
     except (requests.RequestException, OSError) as error:
         raise DataError(
-            f"Cannot download {url} ({type(error).__name__}: {error}), and it is not cached in {cache_folder()}. "
+            f"cannot download {url} ({type(error).__name__}), and it is not cached in {cache_folder()}. "
             "Three ways out: run once with a connection, so that it is cached; or get the file yourself and name its folder, "
-            f"--metadata '{{\"{DATA_KEY}\": \"DIR\"}}' or {DATA_VARIABLE}=DIR with DIR/{RUBIA_FILE}; "
+            f'--metadata \'{{"{DATA_KEY}": "DIR"}}\' or {DATA_VARIABLE}=DIR with DIR/{RUBIA_FILE}; '
             "or try the shipped sample, --tasks rubia_sample."
         ) from error
     except ValueError as error:
         raise DataError(
             f"{url} gave a file with another SHA-256 than {sha256}: {error} Nothing was kept. A proxy may have answered "
             "in its place; try again, or get the official file yourself and name its folder, "
-            f"--metadata '{{\"{DATA_KEY}\": \"DIR\"}}'."
+            f'--metadata \'{{"{DATA_KEY}": "DIR"}}\'.'
         ) from error
     return Source(Path(path), "official", RUBIA_COMMIT, sha256)
 

@@ -32,7 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="lm-eval-bias", description="Social bias of language models in Russian and Bangla, on lm-evaluation-harness."
+        prog="lm-eval-bias",
+        description="Social bias of language models in Russian and Bangla, on lm-evaluation-harness.",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")

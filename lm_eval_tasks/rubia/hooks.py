@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 PAIR_FIELDS = ("row", "cluster", "pro_trope", "anti_trope", "domain", "subdomain", "task_type")
 
 
-class MinimalPairTask(ConfigurableTask):
+class MinimalPairTask(ConfigurableTask):  # type: ignore[misc]
     """Two loglikelihood requests per pair, raw text in every mode; see `tokens` for what is scored.
 
     `dataset_kwargs` of the YAML: `source` (official or sample), `domain` as in the file, and `subdomain`, absent for all.

@@ -21,7 +21,7 @@ def load_tokenizer(metadata: dict[str, Any]) -> Any:
     named = metadata.get("tokenizer") or metadata.get("pretrained") or metadata.get("model")
     if named is not None and not isinstance(named, str):
         return named if callable(getattr(named, "encode", None)) else load_tokenizer({"tokenizer": named.name_or_path})
-    way_out = "Name a folder or hub name that holds the model's tokenizer: --metadata '{\"tokenizer\": \"NAME\"}'."
+    way_out = 'Name a folder or hub name that holds the model\'s tokenizer: --metadata \'{"tokenizer": "NAME"}\'.'
     if not named:
         raise DataError(
             "RuBia counts the model's tokens and needs its tokenizer, but the run names none (no pretrained=, tokenizer= or "
@@ -30,7 +30,8 @@ def load_tokenizer(metadata: dict[str, Any]) -> Any:
     try:
         return _tokenizer(named, _hashable(_tokenizer_options(metadata)))
     except Exception as error:  # whatever a remote or broken tokenizer raises, the way out is the same
-        raise DataError(f"cannot load a tokenizer from {named!r} ({type(error).__name__}: {error}). {way_out}") from error
+        first_line = str(error).strip().partition("\n")[0]
+        raise DataError(f"cannot load a tokenizer from {named!r} ({type(error).__name__}: {first_line}) {way_out}") from error
 
 
 def load_config(metadata: dict[str, Any]) -> Any | None:

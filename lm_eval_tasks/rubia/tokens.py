@@ -51,7 +51,13 @@ class Requests:
 
 
 def build_requests(
-    pairs: Sequence[Pair], tokenizer: Any, *, choice: str, masked: bool, prefix_token_id: int | None, add_bos: bool | None
+    pairs: Sequence[Pair],
+    tokenizer: Any,
+    *,
+    choice: str,
+    masked: bool,
+    prefix_token_id: int | None,
+    add_bos: bool | None,
 ) -> Requests:
     """Requests for every sentence of `pairs`; raises DataError where the choice cannot be carried out.
 
@@ -74,7 +80,7 @@ def build_requests(
             raise DataError(_other_prefix(tokenizer, special, prefix))
         reason = "asked for" if choice == "scored" else "the tokenizer starts a sequence with a special token"
         return _scored(sentences, plain, reason, prefix)
-    contexts = first_token_texts(tokenizer, sentences, plain)
+    contexts = first_token_texts(tokenizer, sentences, plain, add_bos)
     failing = [sentence for sentence in sentences if sentence not in contexts]
     if not failing:
         reason = "asked for" if choice == "context" else "the tokenizer adds no special token"
@@ -87,15 +93,16 @@ def build_requests(
 
 def leading_special(tokenizer: Any, sentence: str, plain: Sequence[int], add_bos: bool | None) -> tuple[int, ...]:
     """Special tokens that the tokenizer puts before the text, as the harness would call it; () where it adds none."""
-    options = {} if add_bos is None else {"add_special_tokens": add_bos}
-    ids = tokenizer.encode(sentence, **options)
+    (ids,) = _encode(tokenizer, [sentence], **_harness_options(add_bos))
     for start in range(len(ids) - len(plain) + 1):
         if list(ids[start : start + len(plain)]) == list(plain):
             return tuple(ids[:start])
     return ()
 
 
-def first_token_texts(tokenizer: Any, sentences: Sequence[str], plain: Sequence[Sequence[int]]) -> dict[str, str]:
+def first_token_texts(
+    tokenizer: Any, sentences: Sequence[str], plain: Sequence[Sequence[int]], add_bos: bool | None
+) -> dict[str, str]:
     """Text of the first token for each sentence that can be split there; a sentence that cannot is absent."""
     # Token by token, not by character offsets: slow tokenizers have none.
     decoded = {ids[0]: tokenizer.decode([ids[0]], clean_up_tokenization_spaces=False) for ids in plain}
@@ -107,7 +114,7 @@ def first_token_texts(tokenizer: Any, sentences: Sequence[str], plain: Sequence[
         if text and text == text.rstrip() and len(ids) > 1 and "\ufffd" not in decoded[ids[0]]:
             candidates[sentence] = (text, ids[0])
     texts = list(dict.fromkeys(text for text, _ in candidates.values()))
-    alone = dict(zip(texts, _encode(tokenizer, texts), strict=True))
+    alone = dict(zip(texts, _encode(tokenizer, texts, **_harness_options(add_bos)), strict=True))
     return {sentence: text for sentence, (text, first) in candidates.items() if list(alone[text]) == [first]}
 
 
@@ -115,11 +122,16 @@ def _encode(tokenizer: Any, texts: list[str], **options: Any) -> list[list[int]]
     return tokenizer(texts, **options)["input_ids"] if texts else []
 
 
+def _harness_options(add_bos: bool | None) -> dict[str, bool]:
+    return {} if add_bos is None else {"add_special_tokens": add_bos}
+
+
 def _prefix(tokenizer: Any, chosen: int | None) -> int | None:
     """The token that the harness puts before a sentence with empty context."""
     if chosen is not None:
         return int(chosen)
-    return tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
+    own: int | None = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
+    return own
 
 
 def _scored(sentences: list[str], plain: list[list[int]], reason: str, prefix: int | None) -> Requests:
@@ -127,14 +139,12 @@ def _scored(sentences: list[str], plain: list[list[int]], reason: str, prefix: i
         raise DataError(
             "the tokenizer has neither a BOS nor an EOS token, so the harness has nothing to put before a sentence. "
             "Name one, --model_args prefix_token_id=ID, or score from the second token on, "
-            f"--metadata '{{\"{KEY}\": \"context\"}}'."
+            f'--metadata \'{{"{KEY}": "context"}}\'.'
         )
     return _whole(sentences, plain, "scored", reason, prefix)
 
 
-def _whole(
-    sentences: list[str], plain: list[list[int]], convention: Convention, reason: str, prefix: int | None
-) -> Requests:
+def _whole(sentences: list[str], plain: list[list[int]], convention: Convention, reason: str, prefix: int | None) -> Requests:
     made = {s: Request("", s, len(ids), tuple(ids)) for s, ids in zip(sentences, plain, strict=True)}
     return Requests(made, convention, reason, prefix)
 
@@ -153,5 +163,5 @@ def _other_prefix(tokenizer: Any, special: tuple[int, ...], prefix: int | None) 
     return (
         f"the tokenizer starts a sequence with {own} (id {list(special)}), but the harness would put {harness!r} "
         f"(id {prefix}) before a sentence, and the perplexities would not be the paper's. To go on, {way}accept the "
-        f"harness's token with --metadata '{{\"{KEY}\": \"scored\"}}'."
+        f'harness\'s token with --metadata \'{{"{KEY}": "scored"}}\'.'
     )
