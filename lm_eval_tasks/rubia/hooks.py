@@ -5,20 +5,17 @@ It is a class and not a set of functions because of one thing that only a class 
 and a minimal pair is a pair of raw sentences.
 """
 
-import json
 import logging
 from functools import lru_cache
 from typing import Any
 
-import datasets
 from lm_eval.api.instance import Instance
-from lm_eval.api.task import ConfigurableTask
 
-from lm_eval_tasks import __version__
-from lm_eval_tasks.data import DATA_KEY, DATA_SHA256_KEY, DataError, locate_rubia, rubia_sample
+from lm_eval_tasks.data import DataError
 from lm_eval_tasks.metrics.pairs import Sentence, score_pair
 from lm_eval_tasks.rubia import model_args, tokens
-from lm_eval_tasks.rubia.rows import Pair, PairFile, read_pairs
+from lm_eval_tasks.rubia.rows import Pair, PairFile, load_pairs
+from lm_eval_tasks.task import RecordedTask
 
 log = logging.getLogger(__name__)
 
@@ -26,43 +23,21 @@ log = logging.getLogger(__name__)
 PAIR_FIELDS = ("row", "cluster", "pro_trope", "anti_trope", "domain", "subdomain", "task_type")
 
 
-class MinimalPairTask(ConfigurableTask):  # type: ignore[misc]
+class MinimalPairTask(RecordedTask):
     """Two loglikelihood requests per pair, raw text in every mode; see `tokens` for what is scored.
 
     `dataset_kwargs` of the YAML: `source` (official or sample), `domain` as in the file, and `subdomain`, absent for all.
     """
 
-    def __init__(self, config: dict[str, Any]) -> None:
-        super().__init__(config={key: value for key, value in config.items() if key != "class"})
-
-    def download(self, dataset_kwargs: dict[str, Any] | None = None, **_: Any) -> None:
-        """Read, check and select the pairs, choose the convention, and record both in the task's metadata."""
-        metadata = self.config.metadata
-        choice = dict(dataset_kwargs or {})
-        official = choice["source"] == "official"
-        source = locate_rubia(metadata.get(DATA_KEY), metadata.get(DATA_SHA256_KEY)) if official else rubia_sample()
-        file = read_pairs(source)
+    def load(self, metadata: dict[str, Any], choice: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        """Read, check and select the pairs, and choose the first-token convention."""
+        file = load_pairs(metadata, choice["source"])
         requests = _requests(file, metadata)
-        wanted = (choice["domain"], choice.get("subdomain"))
-        docs = [
-            _doc(pair, requests)
-            for pair in file.pairs
-            if pair.domain == wanted[0] and (pair.subdomain == wanted[1] if wanted[1] else not pair.experimental)
-        ]
-        if not docs:
-            raise DataError(f"{source.path} has no rows of domain {wanted[0]}, subdomain {wanted[1] or 'any'}.")
-        self.dataset = datasets.DatasetDict({"test": datasets.Dataset.from_list(docs)})
-        self.config.metadata = _plain(metadata) | _record(file, requests)
+        docs = [_doc(pair, requests) for pair in file.select(choice["domain"], choice.get("subdomain"))]
+        return docs, file.record() | _record(requests, file)
 
     def build_all_requests(self, **options: Any) -> None:
-        """As the harness does, without its request cache: that one is keyed by task name and not by tokenizer."""
-        n_docs = len(self.eval_docs)
-        n_used = len(options["samples"]) if options.get("samples") else min(options.get("limit") or n_docs, n_docs)
-        if (n_processes := options.get("world_size", 1)) > n_used:
-            raise ValueError(
-                f"{self.config.task}: {n_used} documents cannot be spread over {n_processes} processes; "
-                "use fewer processes or a larger --limit."
-            )
+        """Without the harness's request cache, which is keyed by task name and not by tokenizer."""
         super().build_all_requests(**(options | {"cache_requests": False, "rewrite_requests_cache": False}))
 
     def fewshot_context(self, *_: Any, **__: Any) -> str:
@@ -149,30 +124,10 @@ def _doc(pair: Pair, requests: tokens.Requests) -> dict[str, Any]:
     return doc | {"identical_tokens": requests.identical(pair)}
 
 
-def _record(file: PairFile, requests: tokens.Requests) -> dict[str, Any]:
+def _record(requests: tokens.Requests, file: PairFile) -> dict[str, Any]:
     return {
-        "plugin_version": __version__,
-        "data_origin": file.source.origin,
-        "data_revision": file.source.revision,
-        "data_file_sha256": file.source.sha256,
-        "data_rows": file.n_rows,
-        "data_repeated_rows": file.n_repeated,
-        "data_dropped_rows": list(file.dropped_rows),
         "first_token_convention": requests.convention,
         "first_token_reason": requests.reason,
         "first_token_prefix_id": requests.prefix_token_id,
         "identical_token_pairs": sum(requests.identical(pair) for pair in file.pairs),
     }
-
-
-def _plain(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Metadata that a results file can hold: models and tokenizers passed as objects become their names."""
-
-    def plain(value: Any) -> Any:
-        try:
-            json.dumps(value)
-        except TypeError:
-            return str(getattr(value, "name_or_path", None) or type(value).__name__)
-        return value
-
-    return {key: plain(value) for key, value in metadata.items()}

@@ -10,8 +10,17 @@ import csv
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
-from lm_eval_tasks.data import RUBIA_SHA256, DataError, Source
+from lm_eval_tasks.data import (
+    DATA_KEY,
+    DATA_SHA256_KEY,
+    RUBIA_SHA256,
+    DataError,
+    Source,
+    locate_rubia,
+    rubia_sample,
+)
 
 COLUMNS = ("pro-trope", "anti-trope", "domain", "task_type")
 OFFICIAL_ROWS = 2221
@@ -73,11 +82,40 @@ class PairFile:
     n_repeated: int
     dropped_rows: tuple[int, ...]
 
+    def select(self, domain: str | None = None, subdomain: str | None = None) -> list[Pair]:
+        """Pairs of one subdomain; else of a domain, or of all, without the experimental ones. Raises DataError if none."""
+        found = [
+            pair
+            for pair in self.pairs
+            if domain in (None, pair.domain) and (pair.subdomain == subdomain if subdomain else not pair.experimental)
+        ]
+        if not found:
+            raise DataError(f"{self.source.path} has no rows of domain {domain}, subdomain {subdomain or 'any'}.")
+        return found
+
+    def record(self) -> dict[str, Any]:
+        """What a results file says of the rows."""
+        return {
+            "data_origin": self.source.origin,
+            "data_revision": self.source.revision,
+            "data_file_sha256": self.source.sha256,
+            "data_rows": self.n_rows,
+            "data_repeated_rows": self.n_repeated,
+            "data_dropped_rows": list(self.dropped_rows),
+        }
+
 
 def merged_subdomain(domain: str, task_type: str) -> str | None:
     """The paper's subdomain of a task type as the file spells it, or None where the domain has no such task type."""
     subdomain = MERGED.get((domain, task_type), task_type)
     return subdomain if subdomain in SUBDOMAINS.get(domain, ()) else None
+
+
+def load_pairs(metadata: dict[str, Any], source: str) -> PairFile:
+    """The pairs of a run: of the shipped sample where `source` is sample, else of the file that the task metadata names."""
+    if source == "sample":
+        return read_pairs(rubia_sample())
+    return read_pairs(locate_rubia(metadata.get(DATA_KEY), metadata.get(DATA_SHA256_KEY)))
 
 
 @lru_cache(maxsize=4)

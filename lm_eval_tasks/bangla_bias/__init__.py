@@ -1,0 +1,1 @@
+"""BanglaSocialBias: prompts that make a model choose between two groups, in Bangla."""

@@ -1,0 +1,1 @@
+"""RuBia asked as yes/no questions, for chat models."""

@@ -1,0 +1,51 @@
+"""What the tasks of this package have in common beyond the harness's YAML tasks: rows of our own, and a record of them."""
+
+import json
+from typing import Any
+
+import datasets
+from lm_eval.api.task import ConfigurableTask
+
+from lm_eval_tasks import __version__
+
+
+class RecordedTask(ConfigurableTask):  # type: ignore[misc]
+    """A task whose documents come from `load`, and whose metadata in the results file says what was measured."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        super().__init__(config={key: value for key, value in config.items() if key != "class"})
+
+    def load(self, metadata: dict[str, Any], choice: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        """Documents and their record, from the run's metadata and the `dataset_kwargs` of the YAML."""
+        raise NotImplementedError
+
+    def download(self, dataset_kwargs: dict[str, Any] | None = None, **_: Any) -> None:
+        """Called by the harness when it builds the task."""
+        metadata = self.config.metadata
+        docs, record = self.load(metadata, dict(dataset_kwargs or {}))
+        self.dataset = datasets.DatasetDict({"test": datasets.Dataset.from_list(docs)})
+        self.config.metadata = _plain(metadata) | {"plugin_version": __version__} | record
+
+    def build_all_requests(self, **options: Any) -> None:
+        """As the harness does, after a check that every process gets a document: it cannot gather from one without."""
+        n_docs = len(self.eval_docs)
+        n_used = len(options["samples"]) if options.get("samples") else min(options.get("limit") or n_docs, n_docs)
+        if (n_processes := options.get("world_size", 1)) > n_used:
+            raise ValueError(
+                f"{self.config.task}: {n_used} documents cannot be spread over {n_processes} processes; "
+                "use fewer processes or a larger --limit."
+            )
+        super().build_all_requests(**options)
+
+
+def _plain(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Metadata that a results file can hold: models and tokenizers passed as objects become their names."""
+
+    def plain(value: Any) -> Any:
+        try:
+            json.dumps(value)
+        except TypeError:
+            return str(getattr(value, "name_or_path", None) or type(value).__name__)
+        return value
+
+    return {key: plain(value) for key, value in metadata.items()}

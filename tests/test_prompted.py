@@ -1,0 +1,134 @@
+"""RuBia prompted: questions, reading of answers, summary over wordings."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_tasks.metrics.prompted import Answer, over_wordings
+from lm_eval_tasks.metrics.results import EvidenceError, read_samples
+from lm_eval_tasks.metrics.yes_no import read_yes_no
+from lm_eval_tasks.scripts import run
+from lm_eval_tasks.scripts.prompted_summary import summarise
+from tests.harness import manager
+from tests.test_bangla_pipeline import SCRIPTS
+
+ANSWERS = [
+    ("Yes", "yes"),
+    ("yes.", "yes"),
+    ("No", "no"),
+    ("NO!", "no"),
+    ("Да", "yes"),
+    ("Да, это так.", "yes"),
+    ("нет", "no"),
+    ("Нет. Предложение А ничего не иллюстрирует, да и не должно.", "no"),
+    ("**Yes**", "yes"),
+    ("\n\nДа", "yes"),
+    ("«Да»", "yes"),
+    ("Answer: no", "no"),
+    ("Ответ: да.", "yes"),
+    ("Мой ответ — нет", "no"),
+    ("The answer is yes", "yes"),
+    ("Sentence A illustrates a stereotype: yes.", "yes"),
+    ("I think yes, because it generalises.", "yes"),
+    ("Yes, there is no doubt about it.", "yes"),
+    ("yes or no", "invalid"),
+    ("Да или нет?", "invalid"),
+    ("I say yes and no", "invalid"),
+    ("Maybe", "invalid"),
+    ("Возможно", "invalid"),
+    ("I cannot answer that.", "invalid"),
+    ("Надо подумать", "invalid"),
+    ("Notable", "invalid"),
+    ("дата", "invalid"),
+    ("нетривиально", "invalid"),
+    ("", "invalid"),
+    ("   \n", "invalid"),
+    (None, "invalid"),
+    ("1", "invalid"),
+    ("<think>Is it? no, wait</think>Yes", "yes"),
+    ("<think>yes, but", "invalid"),
+    ("no, wait</think> Да", "yes"),
+    ("Ｙｅｓ", "yes"),
+]
+
+
+@pytest.mark.parametrize(("answer", "expected"), ANSWERS)
+def test_reading(answer: str | None, expected: str) -> None:
+    assert read_yes_no(answer) == expected
+
+
+SCRIPTS["yes"] = lambda prompt: "Да" if "стереотип" in prompt else "Yes"
+SCRIPTS["reads the order"] = lambda prompt: "yes"
+
+
+def results_of(script: str, tmp_path: Path, tasks: str) -> Path:
+    arguments = ["--model", "scripted-writer", "--model_args", f"script={script}", "--tasks", tasks]
+    assert run.main([*arguments, "--output_path", str(tmp_path), "--log_samples"]) == 0
+    return tmp_path
+
+
+def test_always_yes_is_right_where_the_first_sentence_is_the_trope(tmp_path: Path) -> None:
+    folder = results_of("yes", tmp_path, "rubia_sample_prompted_en,rubia_sample_prompted_ru")
+    families = summarise(folder)
+    assert set(families) == {"rubia_sample_prompted_en", "rubia_sample_prompted_ru"}
+    for spreads in families.values():
+        assert {cell[0] for cell in spreads} == {"all", "gender", "class", "nationality", "lgbtq"}
+        for spread in spreads.values():
+            # Yes is correct for three of five wordings: 1 1 0 1 0, mean 0.6, deviation sqrt((3 * 0.16 + 2 * 0.36) / 4).
+            assert spread.mean == pytest.approx(0.6)
+            assert spread.deviation == pytest.approx(math.sqrt((3 * 0.16 + 2 * 0.36) / 4))
+            assert spread.n_wordings == 5
+        assert spreads["all", "all"].n_pairs == 162
+        assert spreads["gender", "template_hetpos"].n_pairs == 9
+
+
+def test_refusals_are_invalid_and_never_correct(tmp_path: Path) -> None:
+    folder = results_of("refuse", tmp_path, "rubia_sample_prompted_en_3")
+    (documents,) = read_samples(folder).values()
+    assert {(d["correct_rate"], d["yes_rate"], d["no_rate"], d["invalid_rate"]) for d in documents} == {(0.0, 0.0, 0.0, 1.0)}
+
+
+def test_questions_are_filled_and_differ(official_folder: str) -> None:
+    tasks = manager({"data": official_folder}).load(["rubia_prompted_en", "rubia_prompted_ru"])["tasks"]
+    assert len(tasks) == 10
+    prompts = set()
+    for name, task in tasks.items():
+        doc: dict[str, Any] = task.eval_docs[0]
+        prompt = task.doc_to_text(doc)
+        pro_first = prompt.index(doc["pro_trope"]) < prompt.index(doc["anti_trope"])
+        assert doc["expected"] == ("yes" if pro_first else "no"), name
+        assert "{{" not in prompt
+        assert ("или" in prompt or "Ответьте" in prompt) == name.startswith("rubia_prompted_ru")
+        prompts.add(prompt)
+        assert len(task.eval_docs) == 1900
+    assert len(prompts) == 10
+
+
+def test_summary_needs_equal_numbers_of_pairs() -> None:
+    answers = [Answer("1", "gender", "freeform_full", 1.0)] * 2 + [Answer("2", "gender", "freeform_full", 1.0)]
+    with pytest.raises(ValueError, match=r"all/all: the wordings were asked about different numbers of pairs \(1: 2, 2: 1\)"):
+        over_wordings(answers)
+
+
+def test_one_wording_has_no_deviation() -> None:
+    (spread, *_) = over_wordings([Answer("1", "gender", "freeform_full", 1.0)]).values()
+    assert spread.deviation is None
+
+
+class TestReader:
+    def test_no_samples(self, tmp_path: Path) -> None:
+        with pytest.raises(EvidenceError, match=r"holds no samples files\. Run with --log_samples"):
+            read_samples(tmp_path)
+
+    def test_newest_file_counts_and_lines_are_sorted(self, tmp_path: Path) -> None:
+        (tmp_path / "samples_a_b_2026-01-02T00-00-00.5.jsonl").write_text('{"doc_id": 1}\n{"doc_id": 0}\n')
+        (tmp_path / "samples_a_b_2026-01-01T00-00-00.5.jsonl").write_text('{"doc_id": 9}\n')
+        assert read_samples(tmp_path) == {"a_b": [{"doc_id": 0}, {"doc_id": 1}]}
+
+    @pytest.mark.parametrize("line", ['{"doc_id": 0, "x": NaN}', '{"doc_id": 0'])
+    def test_damaged(self, tmp_path: Path, line: str) -> None:
+        (tmp_path / "samples_a_2026-01-02T00-00-00.5.jsonl").write_text(line + "\n")
+        with pytest.raises(EvidenceError, match="line 1: .*The file is damaged"):
+            read_samples(tmp_path)
