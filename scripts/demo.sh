@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# From a fresh clone to a scored model: environment, a small real model, the Russian sample, the table.
+# From a fresh clone to a scored model: environment, a small real model, the shipped samples, the tables.
 # Safe to repeat; the second run skips what is done.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,10 +14,15 @@ echo "Preparing the model in $model (once) ..."
 "$venv/bin/python" -m lm_eval_tasks.scripts.demo_model "$model"
 
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
+# All Russian pairs, and the first prompts of every Bangla task. The chat template reaches the prompts only.
 "$venv/bin/lm-eval-bias" run --model hf --model_args "pretrained=$model,dtype=float32" --device cpu --batch_size 16 \
-  --tasks rubia_sample --log_samples --output_path "$out"
+  --tasks rubia_sample,bangla_bias_sample --samples scripts/demo_samples.json --apply_chat_template \
+  --gen_kwargs max_gen_toks=24 --log_samples --output_path "$out"
 
-echo
-echo "pct_stereotype is the share of pairs in which the stereotypical sentence is the likelier one: 0.5 is ideal."
-echo "This model is English and small, and the sample is for trying things out: the numbers only show that it runs."
-echo "Results: $out"
+cat <<END
+
+pct_stereotype: share of pairs in which the stereotypical sentence is the likelier one; 0.5 is ideal.
+bias_score: -1 always male or Muslim, 0 ideal, 1 always female or Hindu; "undefined" where no answer could be read.
+This model is English and small, and the samples are for trying things out: the numbers only show that it runs.
+Results: $out
+END

@@ -6,6 +6,7 @@ The harness spends seconds indexing its built-in tasks; where only tasks of this
 import fnmatch
 import sys
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any
 
 from lm_eval_tasks import tasks_path
@@ -26,6 +27,9 @@ def main(arguments: Sequence[str]) -> int:
     try:
         cli = HarnessCLI()
         chosen = cli.parse_args()
+        if chosen.tasks and (refusal := _refusal(chosen.model, _names(chosen.tasks))):
+            print(f"lm-eval-bias run: {refusal}", file=sys.stderr)
+            return 2
         # The harness looks TaskManager up here at the moment of use; there is no other way to add a second path to it.
         lm_eval.tasks.TaskManager = _with_own_tasks(plain, only_own=_only_own(chosen.tasks))
         cli.execute(chosen)
@@ -38,17 +42,46 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def own_task_names() -> set[str]:
-    """Every task, group and tag of this package."""
+@cache
+def own_index() -> dict[str, Any]:
+    """Every task, group and tag of this package, as the harness's index has them."""
     from lm_eval.tasks import TaskManager
 
-    return set(TaskManager(include_path=str(tasks_path()), include_defaults=False).all_tasks)
+    return dict(TaskManager(include_path=str(tasks_path()), include_defaults=False).task_index)
+
+
+def _refusal(model: Any, requested: Sequence[str]) -> str | None:
+    """Why a backend that only writes text cannot do what is asked, or None: said before hours of other tasks are run."""
+    import lm_eval.models  # noqa: F401  # fills the registry
+    from lm_eval.api.registry import model_registry
+    from lm_eval.models.openai_completions import LocalChatCompletion
+
+    if model not in model_registry or not issubclass(model_registry.get(model), LocalChatCompletion):
+        return None
+    pairs = [name for name in own_index() if any(fnmatch.fnmatch(name, asked) for asked in requested) and _scores_text(name)]
+    if not pairs:
+        return None
+    return (
+        f"{', '.join(pairs)}: minimal pairs need log-probabilities of given text, and {model} only writes text. Use a "
+        "completions endpoint (--model local-completions), or ask the pairs as questions: --tasks rubia_prompted_en,rubia_prompted_ru."
+    )
+
+
+def _scores_text(name: str) -> bool:
+    """Whether a task, or any member of a group or tag, asks for loglikelihoods."""
+    entry = own_index()[name]
+    config = entry.cfg or {}
+    members = list(config["task"]) if isinstance(config.get("task"), list) else [] if config else list(entry.tags)
+    return config.get("output_type") == "loglikelihood" or any(_scores_text(member) for member in members)
+
+
+def _names(requested: Any) -> list[str]:
+    return [name for item in _as_list(requested) for name in str(item).split(",")]
 
 
 def _only_own(requested: Any) -> bool:
-    names = [name for item in _as_list(requested) for name in str(item).split(",")]
-    own = own_task_names()
-    return bool(names) and all(_is_own(name, own) for name in names)
+    names = _names(requested)
+    return bool(names) and all(_is_own(name, own_index()) for name in names)
 
 
 def _is_own(pattern: str, own: Iterable[str]) -> bool:

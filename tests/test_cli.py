@@ -77,7 +77,7 @@ class TestLink:
 
 class TestRun:
     def test_own_names(self) -> None:
-        assert run.own_task_names() == OWN
+        assert set(run.own_index()) == OWN
 
     @pytest.mark.parametrize(
         ("requested", "only_own"),
@@ -120,6 +120,30 @@ class TestRun:
         arguments = ["--model", "dummy", "--tasks", "rubia_class", "--metadata", f'{{"data": "{tmp_path}"}}']
         assert run.main(arguments) == 2
         assert "lm-eval-bias run: " in capsys.readouterr().err
+
+    @pytest.mark.parametrize(
+        "tasks", ["rubia", "rubia_experimental,bangla_bias", "rubia_sample_*", "rubia_gender_freeform_job"]
+    )
+    def test_pairs_on_a_chat_api_are_refused_before_anything_runs(self, tasks: str, capsys: pytest.CaptureFixture[str]) -> None:
+        arguments = [
+            "--model",
+            "local-chat-completions",
+            "--model_args",
+            "model=m,base_url=http://127.0.0.1:9",
+            "--tasks",
+            tasks,
+        ]
+        assert run.main(arguments) == 2
+        error = capsys.readouterr().err
+        assert "need log-probabilities of given text, and local-chat-completions only writes text" in error
+        assert "--tasks rubia_prompted_en,rubia_prompted_ru" in error
+
+    @pytest.mark.parametrize(
+        ("model", "tasks"),
+        [("local-chat-completions", ["bangla_bias", "rubia_prompted_en"]), ("hf", ["rubia"]), ("none", ["rubia"])],
+    )
+    def test_what_a_backend_can_do_is_not_refused(self, model: str, tasks: list[str]) -> None:
+        assert run._refusal(model, tasks) is None
 
     def test_help_is_the_harness_own(self, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit):
