@@ -62,8 +62,9 @@ def _refusal(model: Any, requested: Sequence[str]) -> str | None:
     if not pairs:
         return None
     return (
-        f"{', '.join(pairs)}: minimal pairs need log-probabilities of given text, and {model} only writes text. Use a "
-        "completions endpoint (--model local-completions), or ask the pairs as questions: --tasks rubia_prompted_en,rubia_prompted_ru."
+        f"{', '.join(pairs)}: minimal pairs need log-probabilities of given text, and {model} only writes text. "
+        "Use a completions endpoint (--model local-completions), or ask the pairs as questions: "
+        "--tasks rubia_prompted_en,rubia_prompted_ru."
     )
 
 
