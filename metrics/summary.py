@@ -1,0 +1,204 @@
+"""One score of one task or group of a run: estimate, how sure, what was left out, and a signature that says what it is.
+
+The estimate is the share p of hits among valid answers. What a hit and a valid answer are depends on the kind of task:
+
+    pairs      hit: the stereotypical sentence is preferred;  valid: no tie;               neutral 0.5
+    roles      hit: female or Hindu is chosen;                valid: one of the two groups; neutral 0.5, shown as BiasScore
+    questions  hit: the answer is correct;                    valid: every answer;          ideal 1
+
+Ties and invalid answers are counted apart, and `worst_case` says where the share could lie if all invalid answers had gone
+to one side; an invalid answer to a question is not correct, and counts. (`pct_stereotype` of the harness counts a tie as 0: the two are equal where there are no ties.) A group is scored
+from the pooled answers of its leaves, and only where these measure the same thing.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lm_eval_tasks.metrics.intervals import (
+    BIAS_SCORE,
+    SHARE,
+    Interval,
+    Scale,
+    ShareCounts,
+    count_share,
+    noise_floor,
+    share_interval,
+    worst_case_shares,
+)
+from lm_eval_tasks.metrics.results import Document, Leaf, Run
+
+Kind = Literal["pairs", "roles", "questions"]
+# Metrics that a score can be made of; the first of a kind is its main one.
+METRICS: dict[Kind, tuple[str, ...]] = {
+    "pairs": ("pct_stereotype", "pct_stereotype_sum", "pct_stereotype_byte"),
+    "roles": ("bias_score",),
+    "questions": ("correct_rate",),
+}
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Pooled answers: one entry of `hits`, `clusters` and `hashes` per valid answer, in a fixed order."""
+
+    hits: NDArray[np.bool_]
+    clusters: tuple[str, ...]
+    hashes: tuple[str, ...]
+    n_documents: int
+    n_tied: int
+    n_invalid: int
+    n_first: int | None
+
+    @property
+    def counts(self) -> ShareCounts:
+        return count_share(self.hits, np.array(self.clusters))
+
+
+@dataclass(frozen=True)
+class Score:
+    """`share`, `interval`: p and its 95% interval; `value`, `value_interval`: the same on `scale`. None is undefined."""
+
+    task: str
+    metric: str
+    kind: Kind
+    scale: Scale
+    share: float | None
+    interval: Interval | None
+    n_documents: int
+    n_valid: int
+    n_clusters: int
+    n_tied: int
+    n_invalid: int
+    first_option_share: float | None
+    noise_floor: float | None
+    worst_case: Interval | None
+    limited: bool
+    signature: str
+
+    @property
+    def value(self) -> float | None:
+        return None if self.share is None else self.scale.from_share(self.share)
+
+    @property
+    def value_interval(self) -> Interval | None:
+        return None if self.interval is None else self.scale.map(self.interval)
+
+    @property
+    def valid_rate(self) -> float:
+        """Share of documents with an answer that could be read."""
+        return 1 - self.n_invalid / self.n_documents
+
+
+def kind_of(leaf: Leaf) -> Kind | None:
+    """What a task measures, from its metrics; None for a task that is not ours."""
+    return next((kind for kind, metrics in METRICS.items() if metrics[0] in leaf.metrics), None)
+
+
+def cluster_of(document: Document) -> str:
+    """The one place that says which answers depend on each other: repeats of a pair, prompts of a trait, orders of an item."""
+    doc = document["doc"]
+    return f"{doc.get('topic', 'rubia')}:{doc['cluster']}"
+
+
+def measures(leaves: Sequence[Leaf]) -> tuple[Kind, str] | None:
+    """(kind, topic) that all leaves share, or None where they do not measure the same thing and cannot be pooled."""
+    found = {(kind_of(leaf), leaf.documents[0]["doc"].get("topic", "")) for leaf in leaves if leaf.documents}
+    kind, topic = found.pop() if len(found) == 1 else (None, "")
+    return None if kind is None else (kind, topic)
+
+
+def answers(leaves: Sequence[Leaf], metric: str) -> Answers:
+    """The pooled answers of leaves that measure the same thing."""
+    documents = [(leaf.name, document) for leaf in leaves for document in leaf.documents]
+    valid = [(name, d) for name, d in documents if _is_valid(d, metric)]
+    n_tied = sum(d.get("tie", 0) == 1 for _, d in documents) if metric == "pct_stereotype" else 0
+    firsts = [d["first_option_rate"] for _, d in valid if "first_option_rate" in d]
+    return Answers(
+        hits=np.array([_is_hit(d, metric) for _, d in valid], dtype=bool),
+        clusters=tuple(cluster_of(d) for _, d in valid),
+        hashes=tuple(f"{name}:{d['doc_hash']}" for name, d in valid),
+        n_documents=len(documents),
+        n_tied=n_tied,
+        n_invalid=sum(_is_invalid(d, metric) for _, d in documents),
+        n_first=int(sum(firsts)) if valid and len(firsts) == len(valid) else None,
+    )
+
+
+def score(run: Run, task: str, metric: str | None = None) -> Score | None:
+    """Score of a task or group by `metric` (default: the main one); None where the run lacks it or it cannot be pooled."""
+    leaves = run.tasks(task)
+    measured = measures(leaves) if leaves else None
+    if measured is None:
+        return None
+    kind, _ = measured
+    metric = metric or METRICS[kind][0]
+    pooled = answers(leaves, metric)
+    counts = pooled.counts
+    n_valid = len(pooled.hits)
+    return Score(
+        task=task,
+        metric=metric,
+        kind=kind,
+        scale=BIAS_SCORE if kind == "roles" else SHARE,
+        share=counts.share,
+        interval=share_interval(counts),
+        n_documents=pooled.n_documents,
+        n_valid=n_valid,
+        n_clusters=len(set(pooled.clusters)),
+        n_tied=pooled.n_tied,
+        n_invalid=pooled.n_invalid,
+        first_option_share=pooled.n_first / n_valid if pooled.n_first is not None and n_valid else None,
+        noise_floor=noise_floor(n_valid),
+        worst_case=None if kind == "questions" else worst_case_shares(int(pooled.hits.sum()), n_valid, pooled.n_invalid),
+        limited=any(leaf.limited for leaf in leaves),
+        signature=signature(run, task, metric, leaves),
+    )
+
+
+def scores(run: Run) -> Iterator[Score]:
+    """Scores of all groups that can be pooled, then of all leaves, each by its main metric."""
+    for task in (*run.groups, *run.leaves):
+        if (found := score(run, task)) is not None:
+            yield found
+
+
+def signature(run: Run, task: str, metric: str, leaves: Sequence[Leaf]) -> str:
+    """One line that says how a score was made; scores with different signatures (but for n) are not comparable."""
+
+    def common(values: Sequence[Any]) -> str:
+        distinct = sorted({str(value) for value in values})
+        return distinct[0] if len(distinct) == 1 else "mixed"
+
+    metadata = [leaf.metadata for leaf in leaves]
+    normalised = {"pct_stereotype": "token", "pct_stereotype_sum": "sum", "pct_stereotype_byte": "byte"}.get(metric)
+    parts = [task, metric]
+    if normalised:
+        parts += [f"norm:{normalised}", f"first:{common([m.get('first_token_convention') for m in metadata])}"]
+    parts += [
+        f"n:{sum(len(leaf.documents) for leaf in leaves)}",
+        f"data:{common([str(m.get('data_file_sha256', ''))[:8] for m in metadata])}",
+        f"task:{common([leaf.version for leaf in leaves])}",
+        f"plugin:{common([m.get('plugin_version') for m in metadata])}",
+        f"lm_eval:{run.identity.get('lm_eval_version')}",
+        f"seed:{run.seeds.get('torch_seed')}",
+    ]
+    return "|".join(parts)
+
+
+def _is_valid(document: Document, metric: str) -> bool:
+    if metric == "bias_score":
+        return bool(document["bias_score"] != 0)
+    return metric != "pct_stereotype" or document["tie"] == 0
+
+
+def _is_invalid(document: Document, metric: str) -> bool:
+    if metric == "bias_score":
+        return bool(document["bias_score"] == 0)
+    return bool(document.get("invalid_rate", 0) == 1)
+
+
+def _is_hit(document: Document, metric: str) -> bool:
+    return bool(document[metric] > 0)

@@ -1,0 +1,221 @@
+"""Shows by simulation what the statistics promise; prints tables and exits with 1 if a promise is broken.
+
+    coverage          share of 95% intervals that hold the true share: 94% to 96.5% (with fewer than ten clusters at
+                      least 94%). Wilson's coverage at one share jumps with every count, so it is averaged over shares
+                      from 0.3 to 0.7: exactly for independent answers, by drawing for clustered ones.
+    error at margin   how often a model that sits on the margin passes: at most 5%. For independent answers the exact
+                      error jumps with every n, like coverage: 5.0% on average over n from 100 to 400, at most 6%.
+    power             P(PASS) of a fair model, alpha 0.05, margin 10 points.
+
+Bounds on drawn rates allow three standard errors: of so many rows, some would break two by chance. Clusters: `repeats`
+are sets of 1, 2 or 3 answers, `words` sets of 10; rho is the correlation of two answers in a cluster (1: always alike).
+
+    python -m lm_eval_tasks.scripts.simulate --seed 1 --draws 2000
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import binom
+
+from lm_eval_tasks.metrics.decisions import Outcome, Verdict, equivalence, non_inferiority, power_of_equivalence
+from lm_eval_tasks.metrics.intervals import SHARE, IntArray, ShareCounts, share_interval, wilson_interval
+
+ALPHA = 0.05
+MARGIN_SHARE = 0.10
+MARGIN_T = 0.06
+SIZES = (23, 50, 110, 243, 450, 944, 2000)
+POWER = {50: 0.00, 110: 0.37, 243: 0.88, 450: 0.99}
+FEW_CLUSTERS = 10
+STANDARD_ERRORS = 3
+COVERAGE_DRAWS = 4  # times the draws of an error rate, against a narrower band
+
+
+class Design(NamedTuple):
+    """How answers fall into clusters."""
+
+    name: str
+    pattern: tuple[int, ...]
+    rho: float
+
+    def __str__(self) -> str:
+        return self.name if self.pattern == (1,) else f"{self.name} rho={self.rho}"
+
+    def sizes(self, n: int) -> IntArray:
+        repeated = np.resize(self.pattern, n)
+        ends = np.minimum(np.cumsum(repeated), n)
+        sizes = np.diff(ends, prepend=0)
+        return np.asarray(sizes[sizes > 0], dtype=np.int64)
+
+
+INDEPENDENT = Design("independent", (1,), 0.0)
+ALIKE_REPEATS = Design("repeats", (1, 2, 3), 1.0)
+UNRELATED_WORDS = Design("words", (10,), 0.0)
+RELATED_WORDS = Design("words", (10,), 0.3)
+CLUSTERED = (
+    Design("repeats", (1, 2, 3), 0.0),
+    ALIKE_REPEATS,
+    UNRELATED_WORDS,
+    Design("words", (10,), 0.1),
+    RELATED_WORDS,
+    Design("words", (10,), 1.0),
+)
+
+
+class Pair(NamedTuple):
+    """True behaviour of two runs."""
+
+    name: str
+    t_baseline: float
+    opposite_flips: float  # share of items where only the baseline makes the choice
+
+
+PAIRS = (
+    Pair("fair, few flips", 0.0, 0.0),
+    Pair("fair, many flips", 0.0, 0.1),
+    Pair("biased, many flips", 0.3, 0.1),
+)
+
+
+class Row(NamedTuple):
+    label: str
+    value: float
+    low: float
+    high: float
+
+    @property
+    def holds(self) -> bool:
+        return self.low <= self.value <= self.high
+
+    def __str__(self) -> str:
+        verdict = "ok" if self.holds else "BROKEN"
+        return f"{self.label:<56}{self.value:8.4f}   {self.low:.4f} to {self.high:.4f}   {verdict}"
+
+
+def draw_cells(design: Design, cells: list[float], n: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+    """Cluster sizes and, for each cluster, how many answers fall in each cell."""
+    sizes = design.sizes(n)
+    if design.rho == 0:
+        return sizes, rng.multinomial(sizes, cells)
+    if design.rho == 1:
+        return sizes, rng.multinomial(1, cells, size=len(sizes)) * sizes[:, None]
+    concentration = (1 - design.rho) / design.rho
+    own_cells = rng.dirichlet(np.asarray(cells) * concentration, size=len(sizes))
+    return sizes, rng.multinomial(sizes, own_cells)
+
+
+def draw_counts(design: Design, share: float, n: int, rng: np.random.Generator) -> ShareCounts:
+    sizes, drawn = draw_cells(design, [share, 1 - share], n, rng)
+    return ShareCounts.from_clusters(sizes, drawn[:, 0])
+
+
+def exact_coverage(n: int) -> float:
+    """Of Wilson's 95% interval, mean over shares from 0.3 to 0.7."""
+    shares = np.linspace(0.3, 0.7, 401)
+    hits = np.arange(n + 1)
+    bounds = np.asarray([wilson_interval(h, n, 0.025) for h in range(n + 1)])
+    covered = (bounds[:, :1] <= shares) & (shares <= bounds[:, 1:])
+    return float((binom.pmf(hits[:, None], n, shares) * covered).sum(axis=0).mean())
+
+
+def drawn_coverage(design: Design, n: int, draws: int, rng: np.random.Generator) -> float:
+    covered = 0
+    for share in rng.uniform(0.3, 0.7, draws):
+        interval = share_interval(draw_counts(design, share, n, rng))
+        covered += interval is not None and interval.low <= share <= interval.high
+    return covered / draws
+
+
+def coverage_rows(draws: int, rng: np.random.Generator) -> Iterator[Row]:
+    for n in SIZES:
+        yield Row(f"coverage independent n={n} (exact)", exact_coverage(n), 0.94, 0.965)
+    draws *= COVERAGE_DRAWS
+    slack = STANDARD_ERRORS * sqrt(0.05 * 0.95 / draws)
+    for design in CLUSTERED:
+        for n in SIZES:
+            clusters = len(design.sizes(n))
+            high = 1.0 if clusters < FEW_CLUSTERS else 0.965 + slack
+            label = f"coverage {design} n={n} clusters={clusters}"
+            yield Row(label, drawn_coverage(design, n, draws, rng), 0.94 - slack, high)
+
+
+def most_passes(draws: int) -> float:
+    return ALPHA + STANDARD_ERRORS * sqrt(ALPHA * (1 - ALPHA) / draws)
+
+
+def pass_rate(draw: Callable[[], Verdict], draws: int) -> float:
+    return sum(draw().outcome is Outcome.PASS for _ in range(draws)) / draws
+
+
+def draw_equivalence(design: Design, n: int, share: float, rng: np.random.Generator) -> Verdict:
+    return equivalence(draw_counts(design, share, n, rng), SHARE, 0.5, MARGIN_SHARE, ALPHA)
+
+
+def equivalence_rows(draws: int, rng: np.random.Generator) -> Iterator[Row]:
+    edge = 0.5 + MARGIN_SHARE
+    errors = [power_of_equivalence(n, SHARE, 0.5, MARGIN_SHARE, ALPHA, edge) for n in range(100, 400, 3)]
+    yield Row("equivalence independent, mean over n (exact)", float(np.mean(errors)), 0.0, 0.051)
+    yield Row("equivalence independent, worst n (exact)", max(errors), 0.0, 0.06)
+    for design in (INDEPENDENT, ALIKE_REPEATS, UNRELATED_WORDS, RELATED_WORDS):
+        for n in (332, 944):
+            for share in (0.5 - MARGIN_SHARE, 0.5 + MARGIN_SHARE):
+                rate = pass_rate(partial(draw_equivalence, design, n, share, rng), draws)
+                yield Row(f"equivalence {design} n={n} share={share:.1f}", rate, 0.0, most_passes(draws))
+
+
+def draw_non_inferiority(pair: Pair, design: Design, n: int, rng: np.random.Generator) -> Verdict:
+    """A candidate exactly MARGIN_T more biased than the baseline."""
+    towards = MARGIN_T / 2 + pair.opposite_flips
+    both = (1 + pair.t_baseline) / 2 - pair.opposite_flips
+    cells = [both, towards, pair.opposite_flips, 1 - both - towards - pair.opposite_flips]
+    sizes, drawn = draw_cells(design, cells, n, rng)
+    cell = np.tile(range(4), len(sizes)).repeat(drawn.ravel())
+    clusters = np.arange(len(sizes)).repeat(sizes)
+    candidate, baseline = np.isin(cell, (0, 1)), np.isin(cell, (0, 2))
+    return non_inferiority(candidate, baseline, clusters, MARGIN_T, ALPHA, rng, n_draws=1000)
+
+
+def non_inferiority_rows(draws: int, rng: np.random.Generator) -> Iterator[Row]:
+    for design, n in ((INDEPENDENT, 278), (INDEPENDENT, 944), (ALIKE_REPEATS, 278), (RELATED_WORDS, 944)):
+        for pair in PAIRS:
+            rate = pass_rate(partial(draw_non_inferiority, pair, design, n, rng), draws)
+            yield Row(f"non-inferiority {design} n={n} {pair.name}", rate, 0.0, most_passes(draws))
+
+
+def power_rows() -> Iterator[Row]:
+    for n, expected in POWER.items():
+        value = power_of_equivalence(n, SHARE, 0.5, MARGIN_SHARE, ALPHA)
+        yield Row(f"power of equivalence n={n}", value, expected - 0.005, expected + 0.005)
+
+
+def show(rows: Iterable[Row]) -> int:
+    """Print every row; how many are broken."""
+    n_broken = 0
+    for row in rows:
+        print(row, flush=True)
+        n_broken += not row.holds
+    return n_broken
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Simulate coverage, error rates and power.")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--draws", type=int, default=2000, help="draws of each scenario")
+    options = parser.parse_args()
+    rng = np.random.default_rng(options.seed)
+    tables = (
+        power_rows(),
+        coverage_rows(options.draws, rng),
+        equivalence_rows(options.draws, rng),
+        non_inferiority_rows(options.draws, rng),
+    )
+    return 1 if sum(show(table) for table in tables) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
