@@ -7,8 +7,9 @@ The estimate is the share p of hits among valid answers. What a hit and a valid 
     questions  hit: the answer is correct;                    valid: every answer;          ideal 1
 
 Ties and invalid answers are counted apart, and `worst_case` says where the share could lie if all invalid answers had gone
-to one side; an invalid answer to a question is not correct, and counts. (`pct_stereotype` of the harness counts a tie as 0: the two are equal where there are no ties.) A group is scored
-from the pooled answers of its leaves, and only where these measure the same thing.
+to one side; an invalid answer to a question is not correct, and counts. (`pct_stereotype` of the harness counts a tie as 0:
+the two are equal where there are no ties.) A group is scored from the pooled answers of its leaves, and only where these
+measure the same thing.
 """
 
 from collections.abc import Iterator, Sequence

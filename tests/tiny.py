@@ -114,9 +114,19 @@ def save_causal(folder: Path, tokenizer: PreTrainedTokenizerFast, max_tokens: in
 
 def save_masked(folder: Path) -> Path:
     torch.manual_seed(0)
-    tokenizer = bpe_with_bos()
+    plain = _bpe(sentences())
+    plain.add_special_tokens(["<mask>"])
+    both = [(token, plain.token_to_id(token)) for token in ("<s>", "</s>")]
+    plain.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=both)
+    names = {"cls_token": "<s>", "sep_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>", "mask_token": "<mask>"}
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=plain, **names)
     config = BertConfig(
-        vocab_size=len(tokenizer), hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        initializer_range=0.4,
     )
     BertForMaskedLM(config).eval().save_pretrained(folder)
     tokenizer.save_pretrained(folder)

@@ -1,0 +1,1 @@
+"""Model backends that the harness lacks; importing `lm_eval_tasks.models.masked_lm` registers `hf-mlm`."""
