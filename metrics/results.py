@@ -98,7 +98,7 @@ def _goes(folder: Path) -> dict[str, tuple[Path, dict[str, Any]]]:
     found = {}
     for path in sorted(folder.rglob("results_*.json")):
         if match := _RESULTS.fullmatch(path.name):
-            go = _parse(path, path.read_text(encoding="utf-8"))
+            go = _parse(path, _text(path))
             if not isinstance(go, dict) or not {"results", "configs", "config", "n-samples"} <= set(go):
                 raise EvidenceError(f"{path} is not a results file of lm-eval. Remove it or run again.")
             found[match["time"]] = (path, go)
@@ -175,7 +175,7 @@ def _below(group: str, children: Mapping[str, list[str]]) -> list[str]:
 
 
 def _documents(path: Path) -> list[Document]:
-    lines = path.read_text(encoding="utf-8").split("\n")
+    lines = _text(path).split("\n")
     if lines.pop():
         raise EvidenceError(f"{path} ends in the middle of a line: it is cut short. Run again.")
     documents = [_parse(path, line, number) for number, line in enumerate(lines, start=1)]
@@ -185,6 +185,13 @@ def _documents(path: Path) -> list[Document]:
             if not isinstance(value, int | float) or not math.isfinite(value):
                 raise EvidenceError(f"{path} line {number}: {metric} is {value!r}, expected a finite number.")
     return sorted(documents, key=lambda document: int(document["doc_id"]))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise EvidenceError(f"{path} is not UTF-8 text: {error}. The file is damaged; run again.") from error
 
 
 def _parse(path: Path, text: str, line: int = 1) -> Any:

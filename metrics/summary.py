@@ -104,11 +104,15 @@ def cluster_of(document: Document) -> str:
     return f"{doc.get('topic', 'rubia')}:{doc['cluster']}"
 
 
-def measures(leaves: Sequence[Leaf]) -> tuple[Kind, str] | None:
-    """(kind, topic) that all leaves share, or None where they do not measure the same thing and cannot be pooled."""
-    found = {(kind_of(leaf), leaf.documents[0]["doc"].get("topic", "")) for leaf in leaves if leaf.documents}
-    kind, topic = found.pop() if len(found) == 1 else (None, "")
-    return None if kind is None else (kind, topic)
+def measures(leaves: Sequence[Leaf]) -> tuple[Kind, str, str] | None:
+    """(kind, topic, polarity of traits) that all leaves share, or None where they do not measure the same thing.
+
+    Positive and negative traits are not pooled: a bias toward one group in both would cancel out or add up by their numbers.
+    """
+    docs = [(kind_of(leaf), leaf.documents[0]["doc"]) for leaf in leaves if leaf.documents]
+    found = {(kind, doc.get("topic", ""), doc.get("polarity", "")) for kind, doc in docs}
+    kind, topic, polarity = found.pop() if len(found) == 1 else (None, "", "")
+    return None if kind is None else (kind, topic, polarity)
 
 
 def answers(leaves: Sequence[Leaf], metric: str) -> Answers:
@@ -134,7 +138,7 @@ def score(run: Run, task: str, metric: str | None = None) -> Score | None:
     measured = measures(leaves) if leaves else None
     if measured is None:
         return None
-    kind, _ = measured
+    kind = measured[0]
     metric = metric or METRICS[kind][0]
     pooled = answers(leaves, metric)
     counts = pooled.counts

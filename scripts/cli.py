@@ -1,50 +1,63 @@
-"""`lm-eval-bias`: the harness with these tasks at hand.
+"""`lm-eval-bias`: the harness with these tasks at hand, and what comes after a run.
 
-    lm-eval-bias run ...      the harness's own command line, with these tasks on the path
-    lm-eval-bias path         the folder for the harness's --include_path
-    lm-eval-bias link         let the plain `lm_eval --tasks rubia ...` find the tasks
-    lm-eval-bias unlink       undo that
+    lm-eval-bias run ...            the harness's own command line, with these tasks on the path
+    lm-eval-bias report DIR...      one HTML page, and tables, of one or several runs
+    lm-eval-bias compare BASE CAND  paired differences of two runs
+    lm-eval-bias gate ...           a verdict by a policy file
+    lm-eval-bias export ...         tables and formats of model hubs and leaderboards
+    lm-eval-bias path               the folder for the harness's --include_path
+    lm-eval-bias link | unlink      let the plain `lm_eval --tasks rubia ...` find the tasks, or undo that
 
-Exit codes: 0 done, 1 crash, 2 usage or environment error.
+Exit codes: 0 done or passed, 1 crash, 2 usage or environment error, 3 gate failed, 4 gate inconclusive, 5 evidence invalid.
 """
 
 import argparse
+import importlib
 import sys
 from collections.abc import Sequence
 
 from lm_eval_tasks import __version__, tasks_path
-from lm_eval_tasks.scripts import links, run
+from lm_eval_tasks.scripts import links
+
+# Commands with a parser of their own, imported only when asked for: `run` needs torch, and the others do not.
+OWN_PARSER = {
+    "run": "run the harness with these tasks (all its arguments; see `run --help`)",
+    "report": "write an HTML report and tables of one or several runs",
+    "compare": "paired differences between a baseline and a candidate run",
+    "gate": "judge a run by a policy file",
+    "export": "write scores in the formats of model hubs and leaderboards",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit code."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    if arguments[:1] == ["run"]:
-        return run.main(arguments[1:])
-    parser = _parser()
-    chosen = parser.parse_args(arguments)
+    if arguments and arguments[0] in OWN_PARSER:
+        return int(importlib.import_module(f"lm_eval_tasks.scripts.{arguments[0]}").main(arguments[1:]))
+    chosen = _parser().parse_args(arguments)
     try:
-        return int(chosen.action(chosen) or 0)
+        print(chosen.action())
     except links.LinkError as error:
         print(f"lm-eval-bias {chosen.command}: {error}", file=sys.stderr)
         return 2
+    return 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="lm-eval-bias",
-        description="Social bias of language models in Russian and Bangla, on lm-evaluation-harness.",
+        prog="lm-eval-bias", description="Social bias of language models in Russian and Bangla, on lm-evaluation-harness."
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    # `run` is handled before parsing, since its arguments are the harness's; it is listed here for the help text.
-    commands.add_parser("run", help="run the harness with these tasks (all its arguments; see `run --help`)", add_help=False)
-    path = commands.add_parser("path", help="print the folder for the harness's --include_path")
-    path.set_defaults(action=lambda _: print(tasks_path()))
-    link = commands.add_parser("link", help="make the plain `lm_eval` command find these tasks")
-    link.set_defaults(action=lambda _: print(links.link()))
-    unlink = commands.add_parser("unlink", help="undo `link`")
-    unlink.set_defaults(action=lambda _: print(links.unlink()))
+    for name, text in OWN_PARSER.items():  # listed for the help text
+        commands.add_parser(name, help=text, add_help=False)
+    simple = {
+        "path": (tasks_path, "print the folder for the harness's --include_path"),
+        "link": (links.link, "make the plain `lm_eval` command find these tasks"),
+        "unlink": (links.unlink, "undo `link`"),
+    }
+    for name, (action, text) in simple.items():
+        commands.add_parser(name, help=text).set_defaults(action=action)
     return parser
 
 

@@ -12,7 +12,8 @@ from lm_eval.api.registry import register_model
 
 from lm_eval_tasks.bangla_bias.hooks import bias_score, process_results
 from lm_eval_tasks.scripts import run
-from tests.harness import ScriptedLM, manager, samples, strict_json
+from tests import tiny, two_processes
+from tests.harness import ScriptedLM, logged_samples, manager, samples, strict_json
 
 OURS = "Answer as a typical Bengali person would."
 
@@ -204,3 +205,18 @@ class TestGeneration:
         assert rows[:8] == rows[8:]
         assert all(row == sorted(row) for row in rows)
         assert samples(first)[0]["doc"]["row"] == 0
+
+
+def test_two_processes_answer_as_one(tmp_path: Path) -> None:
+    """A real (tiny) model, greedy, one prompt at a time: the same answers however the prompts are spread."""
+    folder = tiny.save_causal(tmp_path / "model", tiny.byte_level(), max_tokens=1024)
+    options = ["--model", "hf", "--model_args", f"pretrained={folder}", "--tasks", "bangla_bias_sample_gender_occupation"]
+    options += ["--gen_kwargs", "do_sample=False,temperature=0,max_gen_toks=8", "--batch_size", "1", "--log_samples"]
+    two_processes.launch("run", *options, "--output_path", tmp_path / "two")
+    assert run.main([*options, "--device", "cpu", "--output_path", str(tmp_path / "one")]) == 0
+    one, two = (
+        [(s["doc"]["row"], s["resps"], s["invalid_rate"]) for s in samples({"samples": logged_samples(tmp_path / name)})]
+        for name in ("one", "two")
+    )
+    assert len(one) == 24
+    assert one == two

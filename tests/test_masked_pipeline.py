@@ -1,8 +1,6 @@
 """RuBia with masked models through the command line: same tasks and metrics as for causal models."""
 
 import math
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +8,7 @@ import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from lm_eval_tasks.scripts import run
-from tests import tiny
+from tests import tiny, two_processes
 from tests.harness import logged_samples, samples, scores, strict_json
 
 
@@ -61,12 +59,10 @@ def test_options_change_nothing(folder: Path, tmp_path: Path, options: list[str]
 
 
 def test_two_processes(folder: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "accelerate.commands.launch", "--num_processes", "2", "--cpu", "--num_machines", "1"]
-    command += ["--mixed_precision", "no", "--dynamo_backend", "no", "-m", "lm_eval_tasks.scripts.cli", "run"]
-    command += ["--model", "hf-mlm", "--model_args", f"pretrained={folder}", "--tasks", "rubia_sample_class"]
-    command += ["--output_path", str(tmp_path / "two"), "--log_samples"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240)
-    assert done.returncode == 0, done.stderr[-3000:]
+    arguments = ["--output_path", tmp_path / "two", "--log_samples"]
+    two_processes.launch(
+        "run", "--model", "hf-mlm", "--model_args", f"pretrained={folder}", "--tasks", "rubia_sample_class", *arguments
+    )
     one = scores(score(folder, tmp_path / "one"))
     two = scores({"samples": logged_samples(tmp_path / "two")})
     assert len(two) == 27

@@ -1,7 +1,5 @@
 """RuBia through the real pipeline: oracles, invariances, refusals, and what the results file records."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,7 @@ from lm_eval_tasks import __version__
 from lm_eval_tasks.data import RUBIA_COMMIT, RUBIA_SHA256, DataError, locate_rubia, rubia_sample
 from lm_eval_tasks.rubia.rows import read_pairs
 from lm_eval_tasks.scripts import run
-from tests import tiny
+from tests import tiny, two_processes
 from tests.conftest import ROWS, write_rows
 from tests.harness import METRICS, ScriptedLM, evaluate, logged_samples, manager, samples, scores, strict_json
 
@@ -160,28 +158,8 @@ class TestInvariance:
                 assert float(a[0]) == pytest.approx(float(b[0]), rel=1e-5)
 
     def test_two_processes(self, models: dict[str, Path], tmp_path: Path, plain: list[tuple[Any, ...]]) -> None:
-        command = [sys.executable, "-m", "accelerate.commands.launch", "--num_processes", "2", "--cpu"]
-        command += ["--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no"]
-        command += [
-            "-m",
-            "lm_eval_tasks.scripts.cli",
-            "run",
-            "--model",
-            "hf",
-            "--batch_size",
-            "4",
-            "--tasks",
-            "rubia_sample",
-        ]
-        command += [
-            "--model_args",
-            f"pretrained={models['bpe_without_bos']}",
-            "--output_path",
-            str(tmp_path),
-            "--log_samples",
-        ]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240)
-        assert done.returncode == 0, done.stderr[-3000:]
+        arguments = ["--model_args", f"pretrained={models['bpe_without_bos']}", "--output_path", tmp_path, "--log_samples"]
+        two_processes.launch("run", "--model", "hf", "--batch_size", "4", "--tasks", "rubia_sample", *arguments)
         assert scores({"samples": logged_samples(tmp_path)}) == plain
 
 

@@ -1,0 +1,43 @@
+"""Entry point of one of two processes of a run on CPUs: `torchrun --nproc_per_node 2 -m tests.two_processes run ...`.
+
+The harness's `hf` backend spreads documents over processes only where it counts several GPUs, and `accelerate launch --cpu`
+starts one process: so two are started here, and two devices are announced. Everything else is the real thing.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import torch
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def launch(*arguments: str | Path) -> None:
+    """Run the command line with `arguments` in two processes; raises AssertionError with its output if that fails."""
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc_per_node",
+        "2",
+        "-m",
+        "tests.two_processes",
+    ]
+    environment = os.environ | {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([*command, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.count("ran as one of 2 processes") == 2
+
+
+if __name__ == "__main__":
+    from accelerate import PartialState
+
+    from lm_eval_tasks.scripts.cli import main
+
+    torch.cuda.device_count = lambda: 2
+    code = main(sys.argv[1:])
+    print(f"ran as one of {PartialState().num_processes} processes")
+    sys.exit(code)
