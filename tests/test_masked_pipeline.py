@@ -42,6 +42,7 @@ def test_pseudo_perplexities_are_those_of_lmppl(folder: Path, tmp_path: Path) ->
     metadata = results["configs"]["rubia_sample_gender"]["metadata"]
     assert metadata["first_token_convention"] == "masked"
     assert results["config"]["pll"] == "original"
+    assert results["config"]["batch_size"] == "auto"
     assert set(results["groups"]) == {"rubia_sample"}
     model, tokenizer = (auto.from_pretrained(folder) for auto in (AutoModelForMaskedLM, AutoTokenizer))
     logged = samples(found)
