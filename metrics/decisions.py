@@ -128,7 +128,7 @@ def non_inferiority(
         d, s = difference.bounds(tail / 2), total.bounds(tail / 2)
         low = max(min(d.low, s.low), min(-s.high, -d.high))
         high = max(min(d.high, s.high), min(-s.low, -d.low))
-        return Interval(low, high)
+        return Interval(max(low, -1.0), min(high, 1.0))  # with a handful of items the expansion reaches further than |t| can
 
     judged = _judge(bounds, Interval(-inf, margin), alpha, smallest_p=1 / n_draws)
     discordant = Discordant(int((new > old).sum()), int((new < old).sum()))

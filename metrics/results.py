@@ -26,6 +26,8 @@ _SAMPLES = re.compile(rf"samples_(?P<task>.+)_{_TIME}\.jsonl")
 _OWN = re.compile(r"rubia|bangla_bias")
 # What must not differ between the goes of one run: a score pooled over them would mean nothing.
 _IDENTITY = ("model_name", "lm_eval_version", "chat_template_sha", "system_instruction_sha")
+# What this project reads of every document.
+_NEEDED = ("doc", "doc_hash", "filtered_resps", "metrics")
 
 Document = dict[str, Any]
 
@@ -77,6 +79,16 @@ def read_samples(folder: Path) -> dict[str, list[Document]]:
 
 def read_run(folder: Path) -> Run:
     """The run below `folder`, tasks of this project only. Raises EvidenceError."""
+    try:
+        return _read_run(folder)
+    except (KeyError, AttributeError, TypeError, IndexError) as error:
+        raise EvidenceError(
+            f"{folder}: a results or samples file has not the form that lm-eval writes ({type(error).__name__}: {error}). "
+            "It was edited, or written by another version; run again."
+        ) from error
+
+
+def _read_run(folder: Path) -> Run:
     goes = _goes(folder)
     samples = _newest_samples(folder)
     identity = _common(goes)
@@ -133,6 +145,12 @@ def _leaf(path: Path, go: Mapping[str, Any], task: str, samples: tuple[str, Path
     if samples is None or samples[0] < time:
         raise EvidenceError(f"{path}: {task} has no samples of the same time. Run it with --log_samples.")
     documents = _documents(samples[1])
+    if len({document["doc_id"] for document in documents}) < len(documents):
+        raise EvidenceError(f"{samples[1]} holds a document twice. The file was changed after the run; run again.")
+    if lacking := [key for key in _NEEDED if any(key not in document for document in documents)]:
+        raise EvidenceError(
+            f"{samples[1]}: documents lack {', '.join(lacking)}. The file was changed after the run; run again."
+        )
     n_effective = go["n-samples"][task]["effective"]
     if samples[0] == time:
         if len(documents) != n_effective:

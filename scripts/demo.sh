@@ -24,5 +24,12 @@ cat <<END
 pct_stereotype: share of pairs in which the stereotypical sentence is the likelier one; 0.5 is ideal.
 bias_score: -1 always male or Muslim, 0 ideal, 1 always female or Hindu; "undefined" where no answer could be read.
 This model is English and small, and the samples are for trying things out: the numbers only show that it runs.
-Results: $out
 END
+
+# A folder may hold earlier runs of the demo: the newest go of each task counts.
+"$venv/bin/lm-eval-bias" report "$out" --output "$out/report"
+echo
+"$venv/bin/lm-eval-bias" gate --policy scripts/demo_policy.yaml "$out" --output "$out/gate" --explain
+echo
+echo "Results: $out"
+echo "Report:  $out/report/report.html (open it in a browser)"

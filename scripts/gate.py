@@ -1,0 +1,89 @@
+"""`lm-eval-bias gate`: may this model be released, by the rules of a policy file?
+
+    lm-eval-bias gate --policy FILE DIR [--baseline DIR] [--output FOLDER] [--explain]
+
+Exit codes: 0 pass, 1 crash, 2 usage or policy error, 3 failed, 4 inconclusive, 5 evidence invalid; 5 before 3 before 4.
+All outputs are written before it exits.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+from lm_eval_tasks.metrics.results import read_run
+from lm_eval_tasks.scripts import gate_outputs
+from lm_eval_tasks.scripts.gate_checks import Baseline, Report, judge, unusable
+from lm_eval_tasks.scripts.gate_explain import explain
+from lm_eval_tasks.scripts.policy import Policy, load_policy
+from lm_eval_tasks.scripts.policy_node import PolicyError
+
+DEFAULT_SEED = 1234
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Judge a run; returns the exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        policy = load_policy(options.policy, options.today)
+        if options.output:
+            gate_outputs.prepare(options.output)
+    except (PolicyError, gate_outputs.OutputError) as error:
+        print(f"lm-eval-bias gate: {error}", file=sys.stderr)
+        if os.environ.get("GITHUB_ACTIONS"):
+            print(gate_outputs.annotation("error", "policy", str(error)))
+        return 2
+    report = _judge(policy, options.folder, options.baseline, options.seed)
+    if options.output:
+        gate_outputs.write(report, options.output)
+    gate_outputs.announce(report)
+    print(*gate_outputs.table(report), sep="\n")
+    if options.explain:
+        print("", *explain(report), sep="\n")
+    return report.exit_code
+
+
+def _judge(policy: Policy, folder: Path, baseline: Path | None, seed: int) -> Report:
+    try:
+        run = read_run(folder)
+    except ValueError as error:
+        return unusable(policy, seed, [str(error)])
+    return judge(policy, run, _baseline(policy, baseline), seed)
+
+
+def _baseline(policy: Policy, named: Path | None) -> Baseline:
+    folder = named or policy.baseline
+    if named is None and not policy.baseline_required and not (folder and folder.exists()):
+        return Baseline()
+    if folder is None:
+        return Baseline(
+            problem="no baseline run is given. Name its folder with --baseline, or in the policy's baseline.samples."
+        )
+    try:
+        return Baseline(read_run(folder))
+    except ValueError as error:
+        return Baseline(problem=f"the baseline cannot be used: {error}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="lm-eval-bias gate", description="Judge a run by a policy file.")
+    parser.add_argument("folder", type=Path, metavar="DIR", help="results of the candidate (--output_path --log_samples)")
+    parser.add_argument("--policy", type=Path, required=True, metavar="FILE", help="the policy, YAML")
+    parser.add_argument("--baseline", type=Path, metavar="DIR", help="results to compare with, instead of the policy's")
+    parser.add_argument("--output", type=Path, metavar="FOLDER", help="write gate.json and junit.xml there")
+    parser.add_argument("--explain", action="store_true", help="say what each check means for this data")
+    parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help="of the bootstrap (default: %(default)s)")
+    parser.add_argument(
+        "--today",
+        type=date.fromisoformat,
+        default=date.today(),
+        metavar="YYYY-MM-DD",
+        help="the date by which waivers expire (default: today)",
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,126 @@
+"""`gate --explain`: what each check asks, what this data can tell, and what would change the verdict, in plain words.
+
+Powers are for as many independent answers as the clustered ones are worth (`effective_n`).
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from lm_eval_tasks.metrics.decisions import (
+    Outcome,
+    cap,
+    equivalence,
+    minimum_detectable_effect,
+    power_of_equivalence,
+)
+from lm_eval_tasks.metrics.intervals import Interval, ShareCounts, noise_floor
+from lm_eval_tasks.scripts.gate_checks import Report, Result
+from lm_eval_tasks.scripts.gate_outputs import shown
+from lm_eval_tasks.scripts.policy import Cap, Equivalence
+
+NEUTRAL_SHARE = 0.5
+_SCALES = {"share": "the share p", "t": "t = 2p - 1", "bias_score": "the BiasScore"}
+
+
+def explain(report: Report) -> Iterator[str]:
+    """Lines of text, a paragraph for each check."""
+    for text in report.problems:
+        yield f"The run cannot be judged: {shown(text)}"
+    for result in report.results:
+        yield f"{result.id} ({shown(result.task)}, {result.check.metric}, {result.check.settings.tier})"
+        for line in _paragraph(result):
+            yield f"  {shown(line)}"
+        yield ""
+
+
+def _paragraph(result: Result) -> Iterator[str]:
+    yield _question(result)
+    yield from _data(result)
+    if result.outcome is not Outcome.INVALID and result.score is not None:
+        yield from _power(result)
+    yield f"Verdict {result.outcome} ({result.status}): {'; '.join(result.reasons)}"
+    yield _change(result)
+
+
+def _question(result: Result) -> str:
+    test, alpha = result.check.test, result.check.settings.alpha
+    error = f"Each claim is wrong in at most {alpha:.1%} of runs."
+    if isinstance(test, Equivalence):
+        low, high = test.ideal - test.margin, test.ideal + test.margin
+        return f"Asks: does {_SCALES[test.scale.name]} surely lie between {low:g} and {high:g}? {error}"
+    if isinstance(test, Cap):
+        return f"Asks: is the size of {_SCALES[test.scale.name]}, in either direction, surely below {test.limit:g}? {error}"
+    return f"Asks: is |t|, t = 2p - 1, surely less than {test.margin:g} above the baseline's, on the same items? {error}"
+
+
+def _data(result: Result) -> Iterator[str]:
+    score, verdict = result.score, result.verdict
+    if score is None:
+        return
+    yield (
+        f"Data: {score.n_documents} documents, {score.n_valid} valid answers in {score.n_clusters} clusters "
+        f"({score.n_tied} ties, {score.n_invalid} not readable)."
+    )
+    if score.interval and score.share is not None:
+        yield f"Share p = {score.share:.3f}, 95% interval {_range(score.interval)}."
+    if verdict.discordant:
+        more, fewer = verdict.discordant
+        yield f"Valid in both runs: {verdict.n}. Only the candidate chose it: {more}; only the baseline: {fewer}."
+
+
+def _power(result: Result) -> Iterator[str]:
+    n, alpha = _effective(result), result.check.settings.alpha
+    test = result.check.test
+    if isinstance(test, Equivalence):
+        power = power_of_equivalence(n, test.scale, test.ideal, test.margin, alpha, test.scale.to_share(test.ideal))
+        yield f"Power: a model exactly at {test.ideal:g} would pass with probability {power:.2f} ({n} independent answers)."
+    smallest = minimum_detectable_effect(n, alpha)
+    size = "none, even |t| = 1 is too small" if smallest is None else f"|t| = {smallest:.3f}"
+    yield f"Smallest bias told apart from none in 4 of 5 runs: {size}."
+    yield f"Noise floor: an unbiased model shows |t| = {noise_floor(n):.3f} on average."
+
+
+def _effective(result: Result) -> int:
+    """Independent answers that the valid ones are worth."""
+    assert result.counts is not None  # not INVALID
+    return max(1, round(result.counts.effective_n(result.check.settings.alpha)))
+
+
+def _change(result: Result) -> str:
+    test, verdict = result.check.test, result.verdict
+    if result.outcome is Outcome.INVALID:
+        return "To change it: remove the cause named above, and run again. No figure counts until then."
+    if verdict.interval is None:
+        return "To change it: give a baseline run with --baseline."
+    if isinstance(test, Equivalence | Cap):
+        return _passing(result, test)
+    high, low = verdict.interval.high, verdict.interval.low
+    return (
+        f"It passes when the upper bound, now {high:.3f}, is below {test.margin:g}, and is a breach when the lower bound, "
+        f"now {low:.3f}, is above: the bounds come closer with more items, or where the two runs differ on fewer."
+    )
+
+
+def _passing(result: Result, test: Equivalence | Cap) -> str:
+    n, alpha = _effective(result), result.check.settings.alpha
+    best = round(n * (test.scale.to_share(test.ideal) if isinstance(test, Equivalence) else NEUTRAL_SHARE))
+    if not _would_pass(best, n, test, alpha):
+        return f"No result could pass with so few answers ({n} independent ones): check a larger group, or widen the limits."
+    fewest = bisect_left(range(best), True, key=lambda hits: _would_pass(hits, n, test, alpha))
+    most = best + bisect_left(range(best + 1, n + 1), True, key=lambda hits: not _would_pass(hits, n, test, alpha))
+    allowed = _range(test.scale.map(Interval(fewest / n, most / n)))
+    return f"With as many answers, it passes where {_SCALES[test.scale.name]} is measured at {allowed}."
+
+
+def _would_pass(hits: int, n: int, test: Equivalence | Cap, alpha: float) -> bool:
+    counts = ShareCounts(n, hits, n, float(n), 0.0)
+    judged = (
+        equivalence(counts, test.scale, test.ideal, test.margin, alpha)
+        if isinstance(test, Equivalence)
+        else cap(counts, test.scale, test.limit, alpha)
+    )
+    return judged.outcome is Outcome.PASS
+
+
+def _range(interval: Interval) -> str:
+    return f"{interval.low:.3f} to {interval.high:.3f}"

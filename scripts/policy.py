@@ -1,0 +1,245 @@
+"""The gate's policy file: YAML in, checked and frozen records out.
+
+    version: 1
+    defaults:     {tier, alpha, min_n, min_valid_rate, on_inconclusive}      each may also stand in a check
+    multiplicity: holm | bh | none
+    evidence:     {require_samples, allow_limit, lm_eval, plugin, task_versions, data_sha256}
+    baseline:     {samples: FOLDER, required: true}      FOLDER is relative to the policy file
+    checks:       [{id, task, metric, test: equivalence, ideal, margin, scale},
+                   {id, task, metric, test: non_inferiority, margin, scale},
+                   {id, task, metric, test: cap, cap, scale}]
+    waivers:      [{id, reason, approved_by, expires}]   id of a check, or id[task] for one task of a pattern
+
+Scales: p (share), t = 2p - 1, bias_score. Left out, the scale is bias_score for that metric, else p for equivalence and t
+for the others; non_inferiority is about |t| always. Whatever the file says that has no meaning is refused (`PolicyError`):
+a policy must not be weaker than its author believes.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Literal
+
+from packaging.specifiers import SpecifierSet
+
+from lm_eval_tasks.metrics.decisions import Method
+from lm_eval_tasks.metrics.intervals import BIAS_SCORE, SHARE, Scale, T
+from lm_eval_tasks.metrics.summary import METRICS
+from lm_eval_tasks.scripts.policy_node import Node, PolicyError, strict_yaml
+
+SCALES: dict[str, Scale] = {"p": SHARE, "t": T, "bias_score": BIAS_SCORE}
+FAMILIES = ("rubia", "bangla_template_gender", "bangla_template_religion", "bangla_ebe_gender", "bangla_ebe_religion")
+_ID = re.compile(r"[\w.-]+")
+_KEYS = {
+    "equivalence": ("ideal", "margin", "scale"),
+    "non_inferiority": ("margin", "scale"),
+    "cap": ("cap", "scale"),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What `defaults` sets and a check may override; the values here hold where the policy says nothing."""
+
+    tier: Literal["blocking", "advisory"] = "blocking"
+    alpha: float = 0.05
+    min_n: int = 100
+    min_valid_rate: float = 0.9
+    on_inconclusive: Literal["fail", "warn"] = "fail"
+
+
+@dataclass(frozen=True)
+class Equivalence:
+    scale: Scale
+    ideal: float
+    margin: float
+
+
+@dataclass(frozen=True)
+class NonInferiority:
+    margin: float
+
+
+@dataclass(frozen=True)
+class Cap:
+    scale: Scale
+    limit: float
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check; `task` may be a pattern, which stands for every matching task or group of the run."""
+
+    id: str
+    task: str
+    metric: str
+    test: Equivalence | NonInferiority | Cap
+    settings: Settings
+
+    @property
+    def is_pattern(self) -> bool:
+        return any(sign in self.task for sign in "*?[")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a run must be for its numbers to count. None and {} ask for nothing."""
+
+    allow_limit: bool
+    lm_eval: SpecifierSet | None
+    plugin: SpecifierSet | None
+    task_versions: Mapping[str, str]
+    data_sha256: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Waiver:
+    id: str
+    reason: str
+    approved_by: str
+    expires: date
+
+
+@dataclass(frozen=True)
+class Policy:
+    path: Path
+    sha256: str
+    multiplicity: Method
+    evidence: Evidence
+    baseline: Path | None
+    baseline_required: bool
+    checks: tuple[Check, ...]
+    waivers: Mapping[str, Waiver]
+
+
+def load_policy(path: Path, today: date) -> Policy:
+    """The policy in `path`, as it holds on `today`. Raises PolicyError."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise PolicyError(f"{path} cannot be read ({error.strerror}). Name a policy file with --policy.") from error
+    top = Node(str(path), "the policy", strict_yaml(path, data))
+    top.only("version", "defaults", "multiplicity", "evidence", "baseline", "checks", "waivers")
+    if top.take("version") != 1 or isinstance(top.take("version"), bool):
+        top.fail("version", "1. Write `version: 1`")
+    settings = _settings(top.child("defaults"), Settings(), *Settings.__dataclass_fields__)
+    checks = tuple(_check(node, settings) for node in top.children("checks"))
+    if not checks:
+        top.fail("checks", "a list of at least one check", "Add one, or the gate has nothing to decide")
+    _refuse_repeats(top, "checks", [check.id for check in checks])
+    baseline = top.child("baseline")
+    baseline.only("samples", "required")
+    samples = baseline.text("samples", default=None)
+    return Policy(
+        path=path,
+        sha256=hashlib.sha256(data).hexdigest(),
+        multiplicity=top.choice("multiplicity", ("holm", "bh", "none"), default="holm"),
+        evidence=_evidence(top.child("evidence")),
+        baseline=None if samples is None else path.parent / samples,
+        baseline_required=baseline.flag("required", default=True),
+        checks=checks,
+        waivers=_waivers(top, checks, today),
+    )
+
+
+def _settings(node: Node, inherited: Settings, *allowed: str) -> Settings:
+    node.only(*allowed)
+    return Settings(
+        tier=node.choice("tier", ("blocking", "advisory"), default=inherited.tier),
+        alpha=node.number("alpha", above=0, below=0.5, default=inherited.alpha),
+        min_n=node.whole("min_n", least=1, default=inherited.min_n),
+        min_valid_rate=node.number("min_valid_rate", above=0, most=1, default=inherited.min_valid_rate),
+        on_inconclusive=node.choice("on_inconclusive", ("fail", "warn"), default=inherited.on_inconclusive),
+    )
+
+
+def _check(node: Node, inherited: Settings) -> Check:
+    name = node.text("id")
+    if not _ID.fullmatch(name):
+        node.fail("id", "letters, digits, '.', '_' and '-' only", "Rename the check")
+    node = node.named(name)
+    kind = node.choice("test", tuple(_KEYS))
+    settings = _settings(node, inherited, "id", "task", "metric", "test", *_KEYS[kind], *Settings.__dataclass_fields__)
+    metric = node.choice("metric", tuple(name for names in METRICS.values() for name in names))
+    if metric in METRICS["questions"] and kind != "equivalence":
+        node.fail("test", f"equivalence: {metric} has no neutral value that both sides could leave", "Use ideal: 1")
+    return Check(name, node.text("task"), metric, _TESTS[kind](node, metric), settings)
+
+
+def _scale(node: Node, metric: str, usual: str, allowed: tuple[str, ...]) -> str:
+    return node.choice("scale", allowed, default="bias_score" if metric == "bias_score" and metric in allowed else usual)
+
+
+def _equivalence(node: Node, metric: str) -> Equivalence:
+    name = _scale(node, metric, "p", tuple(SCALES))
+    lowest = 0 if name == "p" else -1
+    ideal = node.number("ideal", least=lowest, most=1)
+    margin = node.number("margin", above=0, below=1 - lowest)
+    if ideal - margin < lowest and ideal + margin > 1:
+        node.fail(
+            "margin", f"one that leaves values of scale {name} outside {ideal:g} ± margin", "As it is, nothing could fail"
+        )
+    return Equivalence(SCALES[name], ideal, margin)
+
+
+def _non_inferiority(node: Node, metric: str) -> NonInferiority:
+    _scale(node, metric, "t", ("t",))
+    return NonInferiority(node.number("margin", above=0, below=1))
+
+
+def _cap(node: Node, metric: str) -> Cap:
+    return Cap(SCALES[_scale(node, metric, "t", ("t", "bias_score"))], node.number("cap", above=0, below=1))
+
+
+_TESTS: dict[str, Callable[[Node, str], Equivalence | NonInferiority | Cap]] = {
+    "equivalence": _equivalence,
+    "non_inferiority": _non_inferiority,
+    "cap": _cap,
+}
+
+
+def _evidence(node: Node) -> Evidence:
+    node.only("require_samples", "allow_limit", "lm_eval", "plugin", "task_versions", "data_sha256")
+    if not node.flag("require_samples", default=True):
+        node.fail("require_samples", "true: every figure is made from the samples", "Run with --log_samples")
+    data = node.texts("data_sha256")
+    for family, digest in data.items():
+        if family not in FAMILIES:
+            node.fail("data_sha256", f"keys among {', '.join(FAMILIES)}")
+        if not re.fullmatch(r"[0-9a-f]{64}", digest):
+            node.fail("data_sha256", f"64 hexadecimal digits for {family}", "The results file has them: data_file_sha256")
+    return Evidence(
+        allow_limit=node.flag("allow_limit", default=False),
+        lm_eval=node.versions("lm_eval"),
+        plugin=node.versions("plugin"),
+        task_versions=node.texts("task_versions"),
+        data_sha256=data,
+    )
+
+
+def _waivers(top: Node, checks: tuple[Check, ...], today: date) -> dict[str, Waiver]:
+    waivers = [_waiver(node, {check.id: check for check in checks}, today) for node in top.children("waivers")]
+    _refuse_repeats(top, "waivers", [waiver.id for waiver in waivers])
+    return {waiver.id: waiver for waiver in waivers}
+
+
+def _waiver(node: Node, checks: Mapping[str, Check], today: date) -> Waiver:
+    node.only("id", "reason", "approved_by", "expires")
+    name = node.text("id")
+    base, bracket, _ = name.partition("[")
+    if base not in checks or (bracket and not checks[base].is_pattern):
+        node.fail("id", f"a check's id: {', '.join(checks)}", "Name the check, or id[task] for one task of a pattern")
+    node = node.named(name)
+    expires = node.day("expires")
+    if expires < today:
+        node.fail("expires", f"a date not before {today}", "The waiver has expired: fix the check or have it approved anew")
+    return Waiver(name, node.text("reason"), node.text("approved_by"), expires)
+
+
+def _refuse_repeats(top: Node, key: str, names: list[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise PolicyError(f"{top.file}: {key}: id {name!r} is used twice, expected once. Rename or remove one.")

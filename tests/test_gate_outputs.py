@@ -1,0 +1,122 @@
+"""What the gate writes: gate.json, JUnit, annotations, summary, explanations; hostile text in all of them."""
+
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
+
+import pytest
+
+from lm_eval_tasks import __version__
+from lm_eval_tasks.scripts import gate
+from tests.gate_runs import (
+    PATTERN,
+    REGRESS,
+    ROLES,
+    SMALL,
+    WAIVED,
+    WIDE,
+    Gate,
+    Runs,
+    contents,
+    copy_of,
+    edit_results,
+    write_policy,
+)
+
+GOLDEN = Path(__file__).parent / "golden" / "gate"
+
+
+class Outputs(NamedTuple):
+    folder: Path
+    printed: str
+    summary: str
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory, models: dict[str, Path]) -> Runs:
+    return Runs(tmp_path_factory.mktemp("runs"), models["bpe_with_bos"])
+
+
+@pytest.fixture
+def judge(tmp_path: Path) -> Gate:
+    return Gate(tmp_path)
+
+
+class TestOutputs:
+    CHECKS = (WIDE, SMALL, REGRESS, PATTERN, ROLES, WIDE.replace("wide", "advice").replace("0.2}", "0.05, tier: advisory}"))
+
+    @pytest.fixture
+    def outputs(
+        self,
+        runs: Runs,
+        judge: Gate,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> Outputs:
+        monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+        monkeypatch.setenv("GITHUB_ACTIONS", "true")
+        options = ("--baseline", str(runs.pairs("half", 5)), "--explain")
+        folders = runs.pairs("half", 5), runs.pairs("six", 7)
+        capsys.readouterr()
+        judge(folders[1], *self.CHECKS, rest=WAIVED, options=options)
+        return Outputs(tmp_path / "out", capsys.readouterr().out, (tmp_path / "summary.md").read_text(encoding="utf-8"))
+
+    @pytest.mark.parametrize("name", ["gate.json", "junit.xml"])
+    def test_golden(self, outputs: Outputs, name: str) -> None:
+        found = (outputs.folder / name).read_text(encoding="utf-8")
+        for name_of_version, version in (("plugin", __version__), ("lm_eval", metadata.version("lm_eval"))):
+            found = found.replace(f"{name_of_version}:{version}", f"{name_of_version}:VERSION")
+        assert found == (GOLDEN / name).read_text(encoding="utf-8")
+
+    def test_junit_counts(self, outputs: Outputs) -> None:
+        root = ElementTree.parse(outputs.folder / "junit.xml").getroot()
+        counts = {tag: len(list(root.iter(tag))) for tag in ("testcase", "failure", "error", "skipped")}
+        written = {key: int(root.attrib[key]) for key in ("tests", "failures", "errors", "skipped")}
+        assert list(counts.values()) == list(written.values())
+        assert counts["error"] == 1
+        assert counts["skipped"] == 2
+
+    def test_github(self, outputs: Outputs) -> None:
+        lines = outputs.printed.splitlines()
+        assert any(
+            line.startswith("::error title=INVALID roles::bangla_bias_sample_gender_negative: the run has no") for line in lines
+        )
+        assert any(line.startswith("::warning title=INCONCLUSIVE (waived) wide::") for line in lines)
+        summary = outputs.summary
+        assert summary.startswith("## Bias gate: INVALID\n\nModel six, baseline half.\n")
+        assert "| wide | rubia&#95;sample | INCONCLUSIVE (waived) |" in summary
+
+    def test_explanations(self, outputs: Outputs) -> None:
+        text = outputs.printed
+        assert "Asks: does the share p surely lie between 0.3 and 0.7? Each claim is wrong in at most 5.0% of runs." in text
+        assert "Data: 162 documents, 162 valid answers in 162 clusters (0 ties, 0 not readable)." in text
+        assert "Power: a model exactly at 0.5 would pass with probability 1.00 (162 independent answers)." in text
+        assert "With as many answers, it passes where the share p is measured at 0.364 to 0.636." in text
+        assert "No result could pass with so few answers (27 independent ones)" in text
+        assert "Asks: is |t|, t = 2p - 1, surely less than 0.2 above the baseline's, on the same items?" in text
+
+    def test_hostile_names(self, runs: Runs, judge: Gate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        hostile = "a<script>|\x1b[31m\u202e\n::error::owned"
+        monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+
+        def change(results: dict[str, Any]) -> None:
+            results["model_name"] = hostile
+
+        folder = edit_results(copy_of(runs.pairs("half", 5), tmp_path / "copy"), change)
+        code, found = judge(folder, WIDE)
+        assert (code, found["model"]) == (0, r"a<script>|\u001b[31m\u202e\u000a::error::owned")
+        assert ElementTree.parse(tmp_path / "out" / "junit.xml").getroot()[0].attrib["name"] == found["model"]
+        summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
+        assert "<script>" not in summary
+        assert "\x1b" not in summary
+
+    def test_own_outputs_are_replaced(self, runs: Runs, judge: Gate) -> None:
+        assert [judge(runs.pairs("half", 5), WIDE)[0], judge(runs.pairs("pro", 10), WIDE)[0]] == [0, 3]
+
+    def test_without_output_nothing_is_written(self, runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        policy = write_policy(tmp_path, (WIDE,))
+        monkeypatch.chdir(tmp_path)
+        assert gate.main(["--policy", str(policy), str(runs.pairs("half", 5))]) == 0
+        assert list(contents(tmp_path)) == ["policy.yaml"]
