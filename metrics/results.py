@@ -24,8 +24,10 @@ _TIME = r"(?P<time>\d{4}-\d\d-\d\dT[\d.:-]+)"
 _RESULTS = re.compile(rf"results_{_TIME}\.json")
 _SAMPLES = re.compile(rf"samples_(?P<task>.+)_{_TIME}\.jsonl")
 _OWN = re.compile(r"rubia|bangla_bias")
-# What must not differ between the goes of one run: a score pooled over them would mean nothing.
-_IDENTITY = ("model_name", "lm_eval_version", "chat_template_sha", "system_instruction_sha")
+# What must not differ between the goes of one run: a score pooled over them would mean nothing. The second kind matters
+# only where text is generated: pairs are raw text in every mode, and are often run apart.
+_IDENTITY = ("model_name", "lm_eval_version")
+_PROMPTING = ("chat_template_sha", "system_instruction_sha")
 # What this project reads of every document.
 _NEEDED = ("doc", "doc_hash", "filtered_resps", "metrics")
 
@@ -120,15 +122,28 @@ def _goes(folder: Path) -> dict[str, tuple[Path, dict[str, Any]]]:
 
 
 def _common(goes: Mapping[str, tuple[Path, dict[str, Any]]]) -> dict[str, Any]:
-    (first_path, first), *others = (goes[time] for time in sorted(goes))
+    in_order = [goes[time] for time in sorted(goes)]
+    generating = [(path, go) for path, go in in_order if _generates(go)]
+    return _equal(in_order, _IDENTITY) | _equal(generating, _PROMPTING)
+
+
+def _generates(go: Mapping[str, Any]) -> bool:
+    return any(_OWN.match(task) and config.get("output_type") == "generate_until" for task, config in go["configs"].items())
+
+
+def _equal(goes: list[tuple[Path, dict[str, Any]]], keys: tuple[str, ...]) -> dict[str, Any]:
+    """The values of `keys`, equal in all goes; None where there is no go."""
+    if not goes:
+        return dict.fromkeys(keys)
+    (first_path, first), *others = goes
     for path, go in others:
-        for key in _IDENTITY:
+        for key in keys:
             if first.get(key) != go.get(key):
                 raise EvidenceError(
                     f"{first_path} and {path} are not one run: {key} is {first.get(key)!r} and {go.get(key)!r}. "
                     "Give each model and setting a folder of its own."
                 )
-    return {key: first.get(key) for key in _IDENTITY}
+    return {key: first.get(key) for key in keys}
 
 
 def _newest_samples(folder: Path) -> dict[str, tuple[str, Path]]:

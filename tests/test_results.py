@@ -109,6 +109,20 @@ def test_two_models_in_one_folder(folder: Path) -> None:
         read_run(folder)
 
 
+def test_prompting_may_differ_for_pairs_only(tmp_path: Path, made: Path) -> None:
+    folder = Path(shutil.copytree(made, tmp_path / "run"))
+    second = results_file(folder).with_name("results_2020-01-01T00-00-00.000000.json")
+    content = json.loads(results_file(folder).read_text(encoding="utf-8")) | {"chat_template_sha": "other"}
+    second.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(EvidenceError, match=r"are not one run: chat_template_sha is 'other' and None"):
+        read_run(folder)
+    content["configs"] = {"rubia_sample_class": {"output_type": "loglikelihood"}}
+    content["group_subtasks"] = {}
+    second.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(EvidenceError, match="rubia_sample_class has no samples"):  # past that check
+        read_run(folder)
+
+
 def test_several_goes_of_one_model_are_one_run(tmp_path: Path) -> None:
     make(tmp_path, tasks="bangla_bias_sample_gender_positive")
     make(tmp_path, tasks="bangla_bias_sample_ebe_gender")
