@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from lm_eval_tasks.metrics.pairs import pooled_rate
+from lm_eval_tasks.metrics.results import EvidenceError, Run
+from lm_eval_tasks.metrics.summary import kind_of
 
 
 class Answer(NamedTuple):
@@ -29,6 +31,21 @@ class Spread(NamedTuple):
     deviation: float | None
     n_wordings: int
     n_pairs: int
+
+
+def families(run: Run) -> dict[str, dict[tuple[str, str], Spread]]:
+    """`over_wordings` of each family of questions in a run (`rubia_prompted_en`, ...), by name. Raises EvidenceError."""
+    answers: dict[str, list[Answer]] = defaultdict(list)
+    for leaf in run.leaves.values():
+        if kind_of(leaf) == "questions":
+            family, _, wording = leaf.name.rpartition("_")
+            answers[family] += [
+                Answer(wording, d["doc"]["domain"], d["doc"]["subdomain"], d["correct_rate"]) for d in leaf.documents
+            ]
+    try:
+        return {family: over_wordings(answers[family]) for family in sorted(answers)}
+    except ValueError as error:
+        raise EvidenceError(f"{run.folder}: {error}. Run all wordings with the same --limit, or none.") from error
 
 
 def over_wordings(answers: Iterable[Answer]) -> dict[tuple[str, str], Spread]:

@@ -74,11 +74,6 @@ class Run:
         return [self.leaves[one] for one in names] if all(one in self.leaves for one in names) else []
 
 
-def read_samples(folder: Path) -> dict[str, list[Document]]:
-    """Documents by task, from the newest samples file of each task below `folder`. Raises EvidenceError."""
-    return {task: _documents(path) for task, (_, path) in sorted(_newest_samples(folder).items())}
-
-
 def read_run(folder: Path) -> Run:
     """The run below `folder`, tasks of this project only. Raises EvidenceError."""
     try:

@@ -10,13 +10,13 @@ than --tolerance of a backend's documents differ. Backends compute in different 
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lm_eval_tasks.metrics.results import EvidenceError, read_samples
+from lm_eval_tasks.metrics.results import EvidenceError, read_run
 
-Samples = Mapping[str, list[dict[str, Any]]]
+Samples = Mapping[str, Sequence[dict[str, Any]]]
 
 
 class Agreement(NamedTuple):
@@ -40,6 +40,10 @@ def compare(reference: Samples, other: Samples) -> dict[str, Agreement]:
     return found
 
 
+def _samples(folder: Path) -> Samples:
+    return {task: leaf.documents for task, leaf in sorted(read_run(folder).leaves.items())}
+
+
 def _outcome(document: dict[str, Any]) -> list[float]:
     return [document[metric] for metric in document["metrics"]]
 
@@ -55,12 +59,12 @@ def main() -> int:
     parser.add_argument("--tolerance", type=float, default=0.02, help="share of documents that may differ (default 0.02)")
     chosen = parser.parse_args()
     try:
-        runs = {name: read_samples(Path(folder)) for name, _, folder in (run.partition("=") for run in chosen.runs)}
+        runs = {name: _samples(Path(folder)) for name, _, folder in (run.partition("=") for run in chosen.runs)}
         (first, reference), *others = runs.items()
         tables = {name: compare(reference, samples) for name, samples in others}
-    except ValueError as error:
+    except EvidenceError as error:
         print(f"compare_backends: {error}", file=sys.stderr)
-        return 2
+        return 5
     failed = False
     print(f"| task (reference: {first}) | documents | " + " | ".join(tables) + " |")
     print("|---|---:|" + "---|" * len(tables))

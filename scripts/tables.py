@@ -18,15 +18,14 @@ A number that does not exist is null in JSON, an empty cell in CSV and "–" in 
 import csv
 import io
 import json
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from lm_eval_tasks.metrics.intervals import Interval
-from lm_eval_tasks.metrics.prompted import Answer, over_wordings
-from lm_eval_tasks.metrics.results import EvidenceError, Run
-from lm_eval_tasks.metrics.summary import METRICS, Score, kind_of, score
+from lm_eval_tasks.metrics.prompted import families
+from lm_eval_tasks.metrics.results import Run
+from lm_eval_tasks.metrics.summary import METRICS, Score, score
 
 SCHEMA_VERSION = "1.0"
 _PLACES = 9
@@ -154,21 +153,6 @@ def _ends(interval: Interval | None) -> dict[str, float | None] | None:
 
 
 def _wordings(run: Run) -> list[dict[str, Any]]:
-    families: dict[str, list[Answer]] = defaultdict(list)
-    for leaf in run.leaves.values():
-        if kind_of(leaf) == "questions":
-            family, _, wording = leaf.name.rpartition("_")
-            families[family] += [
-                Answer(wording, d["doc"]["domain"], d["doc"]["subdomain"], d["correct_rate"]) for d in leaf.documents
-            ]
-    return [spread for family in sorted(families) for spread in _spreads(run, family, families[family])]
-
-
-def _spreads(run: Run, family: str, answers: Sequence[Answer]) -> list[dict[str, Any]]:
-    try:
-        cells = over_wordings(answers)
-    except ValueError as error:
-        raise EvidenceError(f"{run.folder}: {family}: {error}. Run all wordings with the same --limit, or none.") from error
     return [
         {
             "family": family,
@@ -179,6 +163,7 @@ def _spreads(run: Run, family: str, answers: Sequence[Answer]) -> list[dict[str,
             "n_wordings": spread.n_wordings,
             "n_pairs": spread.n_pairs,
         }
+        for family, cells in families(run).items()
         for (domain, subdomain), spread in sorted(cells.items())
     ]
 

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from lm_eval_tasks.metrics.prompted import Answer, over_wordings
-from lm_eval_tasks.metrics.results import EvidenceError, read_samples
+from lm_eval_tasks.metrics.prompted import Answer, families, over_wordings
+from lm_eval_tasks.metrics.results import read_run
 from lm_eval_tasks.metrics.yes_no import read_yes_no
 from lm_eval_tasks.scripts import run
-from lm_eval_tasks.scripts.prompted_summary import summarise
 from tests.harness import manager
 from tests.test_bangla_pipeline import SCRIPTS
 
@@ -71,9 +70,9 @@ def results_of(script: str, tmp_path: Path, tasks: str) -> Path:
 
 def test_always_yes_is_right_where_the_first_sentence_is_the_trope(tmp_path: Path) -> None:
     folder = results_of("yes", tmp_path, "rubia_sample_prompted_en,rubia_sample_prompted_ru")
-    families = summarise(folder)
-    assert set(families) == {"rubia_sample_prompted_en", "rubia_sample_prompted_ru"}
-    for spreads in families.values():
+    found = families(read_run(folder))
+    assert set(found) == {"rubia_sample_prompted_en", "rubia_sample_prompted_ru"}
+    for spreads in found.values():
         assert {cell[0] for cell in spreads} == {"all", "gender", "class", "nationality", "lgbtq"}
         for spread in spreads.values():
             # Yes is correct for three of five wordings: 1 1 0 1 0, mean 0.6, deviation sqrt((3 * 0.16 + 2 * 0.36) / 4).
@@ -86,7 +85,8 @@ def test_always_yes_is_right_where_the_first_sentence_is_the_trope(tmp_path: Pat
 
 def test_refusals_are_invalid_and_never_correct(tmp_path: Path) -> None:
     folder = results_of("refuse", tmp_path, "rubia_sample_prompted_en_3")
-    (documents,) = read_samples(folder).values()
+    (leaf,) = read_run(folder).leaves.values()
+    documents = leaf.documents
     assert {(d["correct_rate"], d["yes_rate"], d["no_rate"], d["invalid_rate"]) for d in documents} == {(0.0, 0.0, 0.0, 1.0)}
 
 
@@ -115,20 +115,3 @@ def test_summary_needs_equal_numbers_of_pairs() -> None:
 def test_one_wording_has_no_deviation() -> None:
     (spread, *_) = over_wordings([Answer("1", "gender", "freeform_full", 1.0)]).values()
     assert spread.deviation is None
-
-
-class TestReader:
-    def test_no_samples(self, tmp_path: Path) -> None:
-        with pytest.raises(EvidenceError, match=r"holds no samples files\. Run with --log_samples"):
-            read_samples(tmp_path)
-
-    def test_newest_file_counts_and_lines_are_sorted(self, tmp_path: Path) -> None:
-        (tmp_path / "samples_a_b_2026-01-02T00-00-00.5.jsonl").write_text('{"doc_id": 1}\n{"doc_id": 0}\n')
-        (tmp_path / "samples_a_b_2026-01-01T00-00-00.5.jsonl").write_text('{"doc_id": 9}\n')
-        assert read_samples(tmp_path) == {"a_b": [{"doc_id": 0}, {"doc_id": 1}]}
-
-    @pytest.mark.parametrize("line", ['{"doc_id": 0, "x": NaN}', '{"doc_id": 0'])
-    def test_damaged(self, tmp_path: Path, line: str) -> None:
-        (tmp_path / "samples_a_2026-01-02T00-00-00.5.jsonl").write_text(line + "\n")
-        with pytest.raises(EvidenceError, match="line 1: .*The file is damaged"):
-            read_samples(tmp_path)
