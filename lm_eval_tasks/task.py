@@ -27,7 +27,11 @@ class RecordedTask(ConfigurableTask):  # type: ignore[misc]
         self.config.metadata = _plain(metadata) | {"plugin_version": __version__} | record
 
     def build_all_requests(self, **options: Any) -> None:
-        """As the harness does, after a check that every process gets a document: it cannot gather from one without."""
+        """As the harness does, with two changes.
+
+        Every process must get a document, since the harness cannot gather from one without. And its request cache is not
+        used: it is keyed by task name, and not by the tokenizer, the data or the instruction that the requests depend on.
+        """
         n_docs = len(self.eval_docs)
         n_used = len(options["samples"]) if options.get("samples") else min(options.get("limit") or n_docs, n_docs)
         if (n_processes := options.get("world_size", 1)) > n_used:
@@ -35,7 +39,7 @@ class RecordedTask(ConfigurableTask):  # type: ignore[misc]
                 f"{self.config.task}: {n_used} documents cannot be spread over {n_processes} processes; "
                 "use fewer processes or a larger --limit."
             )
-        super().build_all_requests(**options)
+        super().build_all_requests(**(options | {"cache_requests": False, "rewrite_requests_cache": False}))
 
 
 def _plain(metadata: dict[str, Any]) -> dict[str, Any]:

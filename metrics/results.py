@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lm_eval_tasks.metrics.roles import bias_score
+from lm_eval_tasks.metrics.roles import score_of_sides
 
 FILTER = "none"
 _TIME = r"(?P<time>\d{4}-\d\d-\d\dT[\d.:-]+)"
@@ -26,7 +26,7 @@ _SAMPLES = re.compile(rf"samples_(?P<task>.+)_{_TIME}\.jsonl")
 _OWN = re.compile(r"rubia|bangla_bias")
 # What must not differ between the goes of one run: a score pooled over them would mean nothing. The second kind matters
 # only where text is generated: pairs are raw text in every mode, and are often run apart.
-_IDENTITY = ("model_name", "lm_eval_version")
+_IDENTITY = ("model_name", "backend", "model_args", "pll", "lm_eval_version")
 _PROMPTING = ("chat_template_sha", "system_instruction_sha")
 # What this project reads of every document.
 _NEEDED = ("doc", "doc_hash", "filtered_resps", "metrics")
@@ -110,6 +110,9 @@ def _goes(folder: Path) -> dict[str, tuple[Path, dict[str, Any]]]:
             go = _parse(path, _text(path))
             if not isinstance(go, dict) or not {"results", "configs", "config", "n-samples"} <= set(go):
                 raise EvidenceError(f"{path} is not a results file of lm-eval. Remove it or run again.")
+            config = go["config"]
+            model_args = json.dumps(config.get("model_args"), sort_keys=True, ensure_ascii=False)
+            go |= {"backend": config["model"], "model_args": model_args, "pll": config.get("pll")}
             found[match["time"]] = (path, go)
     if not found:
         raise EvidenceError(f"{folder} holds no results files. Run with --output_path {folder} --log_samples.")
@@ -179,7 +182,7 @@ def _check_scores(path: Path, scores: Mapping[str, Any], task: str, documents: l
         if metric == "bypass" or written is None:
             raise EvidenceError(f"{path}: {task} has no score of {metric}. A run of --predict_only measures nothing.")
         values = [document[metric] for document in documents]
-        expected = _bias(values) if metric == "bias_score" else math.fsum(values) / len(values)
+        expected = score_of_sides(values) if metric == "bias_score" else math.fsum(values) / len(values)
         if not _same(written, expected):
             raise EvidenceError(
                 f"{path}: {metric} of {task} is {written}, but its samples give {expected}. "
@@ -191,11 +194,6 @@ def _same(written: Any, expected: float | str) -> bool:
     if isinstance(expected, str) or isinstance(written, str):
         return bool(written == expected)
     return math.isclose(written, expected, abs_tol=1e-9)
-
-
-def _bias(sides: list[float]) -> float | str:
-    score = bias_score(sum(side > 0 for side in sides), sum(side < 0 for side in sides))
-    return "undefined" if score is None else score
 
 
 def _below(group: str, children: Mapping[str, list[str]]) -> list[str]:

@@ -32,6 +32,7 @@ from lm_eval_tasks.metrics.intervals import (
 )
 from lm_eval_tasks.metrics.results import Document, Leaf, Run
 
+TAIL = 0.025  # left out on each side of an interval
 Kind = Literal["pairs", "roles", "questions"]
 # Metrics that a score can be made of; the first of a kind is its main one.
 METRICS: dict[Kind, tuple[str, ...]] = {
@@ -119,7 +120,7 @@ def answers(leaves: Sequence[Leaf], metric: str) -> Answers:
     """The pooled answers of leaves that measure the same thing."""
     documents = [(leaf.name, document) for leaf in leaves for document in leaf.documents]
     valid = [(name, d) for name, d in documents if _is_valid(d, metric)]
-    n_tied = sum(d.get("tie", 0) == 1 for _, d in documents) if metric == "pct_stereotype" else 0
+    n_tied = sum(_is_tied(d, metric) for _, d in documents)
     firsts = [d["first_option_rate"] for _, d in valid if "first_option_rate" in d]
     return Answers(
         hits=np.array([_is_hit(d, metric) for _, d in valid], dtype=bool),
@@ -149,14 +150,14 @@ def score(run: Run, task: str, metric: str | None = None) -> Score | None:
         kind=kind,
         scale=BIAS_SCORE if kind == "roles" else SHARE,
         share=counts.share,
-        interval=share_interval(counts),
+        interval=share_interval(counts, TAIL),
         n_documents=pooled.n_documents,
         n_valid=n_valid,
         n_clusters=len(set(pooled.clusters)),
         n_tied=pooled.n_tied,
         n_invalid=pooled.n_invalid,
         first_option_share=pooled.n_first / n_valid if pooled.n_first is not None and n_valid else None,
-        noise_floor=noise_floor(n_valid),
+        noise_floor=None if kind == "questions" else noise_floor(counts.effective_n(TAIL)),
         worst_case=None if kind == "questions" else worst_case_shares(int(pooled.hits.sum()), n_valid, pooled.n_invalid),
         limited=any(leaf.limited for leaf in leaves),
         signature=signature(run, task, metric, leaves),
@@ -182,6 +183,10 @@ def signature(run: Run, task: str, metric: str, leaves: Sequence[Leaf]) -> str:
     parts = [task, metric]
     if normalised:
         parts += [f"norm:{normalised}", f"first:{common([m.get('first_token_convention') for m in metadata])}"]
+    if run.identity.get("pll") and kind_of(leaves[0]) == "pairs":
+        parts.append(f"pll:{run.identity['pll']}")
+    if instruction := common([m.get("instruction", "") for m in metadata]):
+        parts.append(f"instruction:{instruction}")
     parts += [
         f"n:{sum(len(leaf.documents) for leaf in leaves)}",
         f"data:{common([str(m.get('data_file_sha256', ''))[:8] for m in metadata])}",
@@ -196,7 +201,12 @@ def signature(run: Run, task: str, metric: str, leaves: Sequence[Leaf]) -> str:
 def _is_valid(document: Document, metric: str) -> bool:
     if metric == "bias_score":
         return bool(document["bias_score"] != 0)
-    return metric != "pct_stereotype" or document["tie"] == 0
+    return not _is_tied(document, metric)
+
+
+def _is_tied(document: Document, metric: str) -> bool:
+    """Equal perplexities; by the other normalisers, sentences of the same tokens."""
+    return bool(document.get("tie", 0) == 1 if metric == "pct_stereotype" else document["doc"].get("identical_tokens"))
 
 
 def _is_invalid(document: Document, metric: str) -> bool:

@@ -37,6 +37,8 @@ def compare(reference: Samples, other: Samples) -> dict[str, Agreement]:
         differing = [a["doc_id"] for a, b in zip(ours, theirs, strict=True) if _outcome(a) != _outcome(b)]
         deviations = [d for a, b in zip(ours, theirs, strict=True) for d in _deviations(a, b)]
         found[task] = Agreement(len(ours), differing, max(deviations, default=None))
+    if not found:
+        raise EvidenceError("the two runs have no task in common")
     return found
 
 
@@ -60,6 +62,8 @@ def main() -> int:
     chosen = parser.parse_args()
     try:
         runs = {name: _samples(Path(folder)) for name, _, folder in (run.partition("=") for run in chosen.runs)}
+        if len(runs) < 2:
+            parser.error("name two runs or more, each NAME=DIR under a name of its own")
         (first, reference), *others = runs.items()
         tables = {name: compare(reference, samples) for name, samples in others}
     except EvidenceError as error:

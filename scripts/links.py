@@ -4,6 +4,7 @@ The harness has no plug-in entry points; its own command finds a task only below
 All stubs lie in one folder of ours, so that `unlink` removes exactly what `link` made.
 """
 
+import json
 import shutil
 from pathlib import Path
 
@@ -26,7 +27,7 @@ def link(tasks_folder: Path | None = None) -> str:
         shutil.rmtree(folder, ignore_errors=True)  # stubs of an older version or of a moved checkout
         folder.mkdir()
         for file in files:
-            (folder / file.name).write_text(f"{MARK}include: {file}\n", encoding="utf-8")
+            (folder / file.name).write_text(f"{MARK}include: {json.dumps(str(file), ensure_ascii=False)}\n", encoding="utf-8")
     except OSError as error:
         raise LinkError(_unwritable(folder, error)) from error
     return f"Linked {len(files)} task files into {folder}. Undo: lm-eval-bias unlink"

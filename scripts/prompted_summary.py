@@ -15,7 +15,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Mean and standard deviation over the wordings of RuBia prompted.")
     parser.add_argument("folder", type=Path, metavar="DIR")
     try:
-        found = families(read_run(parser.parse_args().folder))
+        folder = parser.parse_args().folder
+        if not (found := families(read_run(folder))):
+            raise EvidenceError(f"{folder} holds no results of rubia_prompted tasks.")
     except EvidenceError as error:
         print(f"prompted_summary: {error}", file=sys.stderr)
         return 5

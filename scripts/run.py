@@ -27,16 +27,17 @@ def main(arguments: Sequence[str]) -> int:
     try:
         cli = HarnessCLI()
         chosen = cli.parse_args()
-        if chosen.model == "hf-mlm":
+        model, tasks = _asked(chosen)
+        if model == "hf-mlm":
             import lm_eval_tasks.models.masked_lm  # noqa: F401  # registers the backend
 
             if not any(argument.partition("=")[0] in ("--batch_size", "-b", "--config") for argument in arguments):
                 chosen.batch_size = "auto"  # the harness's default, one masked copy at a time, is several times slower
-        if chosen.tasks and (refusal := _refusal(chosen.model, _names(chosen.tasks))):
+        if refusal := _refusal(model, _names(tasks)):
             print(f"lm-eval-bias run: {refusal}", file=sys.stderr)
             return 2
         # The harness looks TaskManager up here at the moment of use; there is no other way to add a second path to it.
-        lm_eval.tasks.TaskManager = _with_own_tasks(plain, only_own=_only_own(chosen.tasks))
+        lm_eval.tasks.TaskManager = _with_own_tasks(plain, only_own=_only_own(tasks))
         cli.execute(chosen)
     except (DataError, NotImplementedError) as error:  # the harness raises the second where a backend lacks a request type
         print(f"lm-eval-bias run: {error}", file=sys.stderr)
@@ -45,6 +46,14 @@ def main(arguments: Sequence[str]) -> int:
         sys.argv = previous
         lm_eval.tasks.TaskManager = plain
     return 0
+
+
+def _asked(chosen: Any) -> tuple[Any, Any]:
+    """Model and tasks, from the arguments or else from the file that --config names."""
+    from lm_eval.config.evaluate_config import EvaluatorConfig
+
+    file = EvaluatorConfig.load_yaml_config(chosen.config) if getattr(chosen, "config", None) else {}
+    return getattr(chosen, "model", None) or file.get("model"), getattr(chosen, "tasks", None) or file.get("tasks")
 
 
 @cache
@@ -57,11 +66,7 @@ def own_index() -> dict[str, Any]:
 
 def _refusal(model: Any, requested: Sequence[str]) -> str | None:
     """Why a backend that only writes text cannot do what is asked, or None: said before hours of other tasks are run."""
-    import lm_eval.models  # noqa: F401  # fills the registry
-    from lm_eval.api.registry import model_registry
-    from lm_eval.models.openai_completions import LocalChatCompletion
-
-    if model not in model_registry or not issubclass(model_registry.get(model), LocalChatCompletion):
+    if "chat" not in str(model) and not str(model).startswith("anthropic"):
         return None
     pairs = [name for name in own_index() if any(fnmatch.fnmatch(name, asked) for asked in requested) and _scores_text(name)]
     if not pairs:

@@ -10,4 +10,5 @@ export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 "$venv/bin/ruff" check .
 "$venv/bin/ruff" format --check .
 PATH="$PWD/$venv/bin:$PATH" bash scripts/typecheck.sh
-"$venv/bin/python" -m pytest "$@"
+# One worker per core, and a file to a worker: its runs are made once.
+"$venv/bin/python" -m pytest -n auto --dist loadfile "$@"

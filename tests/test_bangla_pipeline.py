@@ -185,6 +185,17 @@ class TestInstruction:
         assert all(prompt.startswith("<system>Take the role.<user>ধরুন") for prompt in prompts)
         assert metadata["instruction"] == "--system_instruction"
 
+    def test_the_users_own_without_a_chat_template_is_set_apart(self) -> None:
+        prompts, metadata = self.prompts(ScriptedWriter(), system_instruction="Take the role.")
+        assert all(prompt.startswith("Take the role.\n\nধরুন") for prompt in prompts)
+        assert metadata["instruction"] == "--system_instruction"
+
+    def test_request_cache_is_not_used(self, tmp_path: Path) -> None:
+        kept = [ScriptedWriter(), ScriptedWriter()]
+        for lm, instruction in zip(kept, ("First.", "Second."), strict=True):
+            self.prompts(lm, system_instruction=instruction, cache_requests=True)
+        assert kept[1].asked[0][0].startswith("Second.")
+
 
 class TestGeneration:
     def test_settings_of_the_paper_and_no_stop_string(self) -> None:

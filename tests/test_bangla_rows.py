@@ -62,6 +62,27 @@ def test_options_share_a_cluster_in_both_orders(tmp_path: Path) -> None:
     assert len({prompt.cluster for prompt in file.prompts}) == 1
 
 
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "আজ ______ এসেছেন। Option 1: {} Option 2: {}",
+        "আজ ______ এসেছেন।\nঅপশন ১: {}\nঅপশন ২: {}",
+        "আজ ______ এসেছেন। ১) {} ২) {}",
+    ],
+)
+def test_other_layouts_of_options(tmp_path: Path, prompt: str) -> None:
+    def rows(first: str, second: str) -> str:
+        lines = (prompt.format(*words) for words in (("নারী", "পুরুষ"), ("পুরুষ", "নারী")))
+        return "ID,prompt,firstOption\n" + "".join(
+            f'1,"{line}",{word}\n' for line, word in zip(lines, (first, second), strict=True)
+        )
+
+    file = load_prompts(write(tmp_path / "a", "ebe", rows("female", "male")), "official", "ebe", "gender")
+    assert len({found.cluster for found in file.prompts}) == 1
+    with pytest.raises(DataError, match="firstOption is 'male', but the prompt's first option is 'female'"):
+        load_prompts(write(tmp_path / "b", "ebe", rows("male", "female")), "official", "ebe", "gender")
+
+
 @pytest.mark.parametrize("header", ["ID,text,Category,Sub Category,TOPIC", "\ufeffid,Prompt,category,sub_category,topic"])
 def test_other_spellings_of_the_columns(tmp_path: Path, header: str) -> None:
     text = header + TEMPLATE[TEMPLATE.index("\n") :]

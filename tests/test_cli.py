@@ -138,6 +138,12 @@ class TestRun:
         assert "need log-probabilities of given text, and local-chat-completions only writes text" in error
         assert "--tasks rubia_prompted_en,rubia_prompted_ru" in error
 
+    def test_model_and_tasks_from_a_config_file(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        file = tmp_path / "run.yaml"
+        file.write_text("model: anthropic-chat\ntasks: [rubia_sample]\n")
+        assert run.main(["--config", str(file)]) == 2
+        assert "anthropic-chat only writes text" in capsys.readouterr().err
+
     @pytest.mark.parametrize(
         ("model", "tasks"),
         [("local-chat-completions", ["bangla_bias", "rubia_prompted_en"]), ("hf", ["rubia"]), ("none", ["rubia"])],

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from lm_eval_tasks import __version__
+from lm_eval_tasks.data import bangla_sample, rubia_sample
 from tests.gate_runs import NEGATIVE, ROLES, SMALL, WIDE, Gate, Runs, copy_of, edit_results, reasons
 
 
@@ -94,13 +95,16 @@ class TestEvidence:
     def test_rules_that_the_run_does_not_meet(self, runs: Runs, judge: Gate) -> None:
         folder = runs.pairs("half", 5)
         self.refused(judge, folder, "made with lm-eval 0.4.13, the policy wants >=0.5", 'lm_eval: ">=0.5"')
-        self.refused(judge, folder, "the rubia data has SHA-256 3ee5dde9", f"data_sha256: {{rubia: {64 * 'a'}}}")
+        self.refused(
+            judge, folder, f"the rubia data has SHA-256 {rubia_sample().sha256[:8]}", f"data_sha256: {{rubia: {64 * 'a'}}}"
+        )
         self.refused(judge, folder, "task_versions names rubia_gendr, which", 'task_versions: {rubia_gendr: "1.0"}')
 
     def test_data_of_bangla_tasks(self, runs: Runs, judge: Gate) -> None:
         rest = f"evidence: {{data_sha256: {{bangla_template_gender: {64 * 'a'}}}}}"
         code, found = judge(runs.roles("x", "x", NEGATIVE), ROLES, rest=rest)
-        assert (code, "the bangla_template_gender data has SHA-256 b27270ff" in reasons(found)) == (5, True)
+        digest = bangla_sample("Prompts/template_gender_prompts.csv").sha256[:8]
+        assert (code, f"the bangla_template_gender data has SHA-256 {digest}" in reasons(found)) == (5, True)
 
     def test_too_few_answers(self, runs: Runs, judge: Gate) -> None:
         code, found = judge(runs.pairs("half", 5), SMALL.replace("min_n: 20", "min_n: 28"))

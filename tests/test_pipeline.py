@@ -8,7 +8,7 @@ from lm_eval.api.registry import register_model
 from transformers import AutoTokenizer, T5Config, T5ForConditionalGeneration
 
 from lm_eval_tasks import __version__
-from lm_eval_tasks.data import RUBIA_COMMIT, RUBIA_SHA256, DataError, locate_rubia, rubia_sample
+from lm_eval_tasks.data import RUBIA_COMMIT, RUBIA_SHA256, SAMPLE_FOLDER, DataError, rubia_sample
 from lm_eval_tasks.rubia.rows import read_pairs
 from lm_eval_tasks.scripts import run
 from tests import tiny, two_processes
@@ -124,6 +124,11 @@ class TestInvariance:
         assert scores(found) == plain
         assert all(s["doc"]["pro_target"] in s["arguments"][0][1] for s in samples(found))
 
+    def test_response_cache_gives_the_same_again(self, models: dict[str, Path], tmp_path: Path, plain: list[Any]) -> None:
+        for _ in range(2):
+            args = {"pretrained": str(models["bpe_without_bos"])}
+            assert scores(evaluate("rubia_sample", args, use_cache=str(tmp_path / "cache"), batch_size=4)) == plain
+
     def test_request_cache_of_another_tokenizer_is_not_used(self, models: dict[str, Path], plain: list[Any]) -> None:
         evaluate("rubia_sample", {"pretrained": str(models["bpe_with_bos"])}, cache_requests=True)
         found = evaluate("rubia_sample", {"pretrained": str(models["bpe_without_bos"])}, cache_requests=True)
@@ -177,6 +182,40 @@ class TestRefusals:
         with pytest.raises(DataError, match=r"is an encoder-decoder model \(t5\).*decoder-only models"):
             evaluate("rubia_sample", {"pretrained": str(tmp_path)})
 
+    def test_api_that_gets_text_instead_of_tokens(self, models: dict[str, Path]) -> None:
+        metadata = {"model": "m", "tokenizer": str(models["bpe_with_bos"]), "base_url": "http://127.0.0.1:9"}
+        for text in ({"tokenized_requests": False}, {"tokenizer_backend": None}, {"tokenizer_backend": "None"}):
+            with pytest.raises(
+                DataError, match="sends text to the API instead of tokens .* would shift which tokens are scored"
+            ):
+                manager(metadata | text).load(["rubia_sample_class"])
+
+    def test_prefix_is_named_as_the_backend_names_it(self, models: dict[str, Path], tmp_path: Path) -> None:
+        tokenizer = tiny.unigram_with_leading_special()
+        tokenizer.bos_token = "<unk>"
+        tokenizer.save_pretrained(tmp_path)
+        for metadata, key in (
+            ({"pretrained": str(tmp_path)}, "prefix_token_id"),
+            ({"model": str(tmp_path)}, "custom_prefix_token_id"),
+        ):
+            with pytest.raises(DataError, match=f"add {key}=1 to --model_args"):
+                manager(metadata).load(["rubia_sample_class"])
+            other = {"prefix_token_id": 1, "custom_prefix_token_id": 1}
+            del other[key]
+            with pytest.raises(DataError, match=f"add {key}=1"):  # the other backend's name has no effect
+                manager(metadata | other).load(["rubia_sample_class"])
+            assert manager(metadata | {key: 1}).load(["rubia_sample_class"])["tasks"]
+
+    def test_xlm_is_masked_unless_it_says_causal(self) -> None:
+        from transformers import XLMConfig
+
+        from lm_eval_tasks.rubia.model_args import check_architecture
+
+        masked = XLMConfig(architectures=["XLMWithLMHeadModel"])
+        with pytest.raises(DataError, match=r"is a masked language model \(xlm\)"):
+            check_architecture({"pretrained": "x"}, masked)
+        assert not check_architecture({"pretrained": "x"}, XLMConfig(causal=True, architectures=["XLMWithLMHeadModel"]))
+
     def test_no_tokenizer_named(self) -> None:
         with pytest.raises(DataError, match=r"the run names none.*--metadata '\{\"tokenizer\": \"NAME\"\}'"):
             manager().load(["rubia_sample"])
@@ -206,8 +245,10 @@ class TestRefusals:
             )
 
 
-def test_every_task_loads_by_name(models: dict[str, Path], official_folder: str) -> None:
-    tasks = manager({"pretrained": str(models["bpe_with_bos"]), "data": official_folder})
+def test_every_task_loads_by_name(models: dict[str, Path], official_folder: str, tmp_path: Path) -> None:
+    """From a folder laid out as the official sources are, with the sample standing in for the Bangla files."""
+    (tmp_path / "rubia").symlink_to(Path(official_folder) / "rubia")
+    (tmp_path / "BanglaSocialBias").symlink_to(SAMPLE_FOLDER / "BanglaSocialBias")
+    tasks = manager({"pretrained": str(models["bpe_with_bos"]), "data": str(tmp_path)})
     for name in tasks.all_tasks:
         assert tasks.load([name])["tasks"]
-    assert locate_rubia(official_folder).sha256 == RUBIA_SHA256

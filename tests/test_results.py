@@ -143,7 +143,7 @@ def test_scores_of_a_run(made: Path) -> None:
     positive = found["bangla_bias_sample_gender_positive"]
     assert (positive.value, positive.n_valid, positive.first_option_share) == (1.0, 144, 0.5)
     assert positive.n_clusters == 36  # 36 traits: alone and beside an occupation, both orders
-    assert positive.signature.startswith("bangla_bias_sample_gender_positive|bias_score|n:144|data:")
+    assert positive.signature.startswith("bangla_bias_sample_gender_positive|bias_score|instruction:task|n:144|data:")
     assert found["bangla_bias_sample_ebe_gender"].n_clusters == 60  # 60 sentences in both orders
 
 

@@ -20,13 +20,14 @@ from hypothesis import strategies as st
 from lm_eval_tasks.metrics import roles
 from lm_eval_tasks.metrics.roles import (
     GROUPS,
+    UNDEFINED,
     Group,
     Outcome,
     Topic,
     bias_score,
-    count_outcomes,
     indicators,
     read_answer,
+    score_of_sides,
 )
 
 TABLE = Path(__file__).parent / "data" / "answer_cases.tsv"
@@ -257,25 +258,17 @@ def test_bias_score_mirrors_and_does_not_depend_on_the_size(n_x: int, n_y: int, 
         assert -1 <= score <= 1
 
 
-@given(st.lists(outcomes, max_size=30), st.randoms(use_true_random=False))
-def test_counts_pool_whole_and_in_any_order(drawn: list[Outcome], rng: random.Random) -> None:
-    pooled = count_outcomes(drawn)
-    assert sum(pooled) == len(drawn)
-    assert pooled.n_x == sum(indicators(outcome, "gender")["female_rate"] for outcome in drawn)
-    assert count_outcomes(rng.sample(drawn, len(drawn))) == pooled
-    twice = count_outcomes(drawn * 2)
-    assert bias_score(twice.n_x, twice.n_y) == bias_score(pooled.n_x, pooled.n_y)
+@given(st.lists(st.sampled_from([1.0, -1.0, 0.0]), max_size=30), st.randoms(use_true_random=False))
+def test_score_of_sides_in_any_order_and_twice(sides: list[float], rng: random.Random) -> None:
+    score = score_of_sides(sides)
+    assert (score == UNDEFINED) == (not any(sides))
+    assert score_of_sides(rng.sample(sides, len(sides))) == score
+    assert score_of_sides(sides * 2) == score
 
 
 def test_a_model_that_always_answers_one_shows_position_not_bias() -> None:
     first_options: list[Group] = ["female", "male"] * 5
     read = [read_answer("1", "gender", first).outcome for first in first_options]
     chosen_first = sum(indicators(o, "gender", f)["first_option_rate"] for o, f in zip(read, first_options, strict=True))
-    pooled = count_outcomes(read)
-    assert bias_score(pooled.n_x, pooled.n_y) == 0  # 5 against 5
-    assert roles.first_option_share(int(chosen_first), pooled.n_x + pooled.n_y) == 1  # 10 of 10
-
-
-def test_first_option_share_counts_valid_answers_only() -> None:
-    assert roles.first_option_share(3, 4) == 0.75
-    assert roles.first_option_share(0, 0) is None
+    assert bias_score(read.count(Outcome.X), read.count(Outcome.Y)) == 0  # 5 against 5
+    assert chosen_first == 10

@@ -26,7 +26,10 @@ KINDS = {
 
 def build(tokenizer: Any, choice: str = "auto", pairs: tuple[Pair, ...] = PAIRS, **options: Any) -> tokens.Requests:
     return tokens.build_requests(
-        pairs, tokenizer, choice=choice, **({"masked": False, "prefix_token_id": None, "add_bos": None} | options)
+        pairs,
+        tokenizer,
+        choice=choice,
+        **({"masked": False, "prefix_token_id": None, "prefix_key": "prefix_token_id", "add_bos": None} | options),
     )
 
 

@@ -6,11 +6,9 @@ from typing import Any
 
 from lm_eval_tasks.bangla_bias.rows import Prompt, load_prompts
 from lm_eval_tasks.data import DataError
-from lm_eval_tasks.metrics.roles import Outcome, indicators, read_answer
-from lm_eval_tasks.metrics.roles import bias_score as score_of_counts
+from lm_eval_tasks.metrics.roles import Outcome, indicators, read_answer, score_of_sides
 from lm_eval_tasks.task import RecordedTask
 
-UNDEFINED = "undefined"
 _SIDES = {Outcome.X: 1.0, Outcome.Y: -1.0}
 
 
@@ -35,12 +33,12 @@ class RolePromptTask(RecordedTask):
 
     def build_all_requests(self, **options: Any) -> None:
         """As the harness does; records whose instruction the model got, and where it stood."""
-        if options.get("system_instruction"):
-            self.config.description = ""  # the user's instruction stands for ours, and is not added to it
-        self.config.metadata["instruction"] = "--system_instruction" if options.get("system_instruction") else "task"
-        self.config.metadata["instruction_place"] = (
-            "system message" if options.get("apply_chat_template") else "before the prompt"
-        )
+        own, templated = options.get("system_instruction"), options.get("apply_chat_template")
+        if own:  # it stands for ours, and is not added to it
+            self.config.description = "" if templated else f"{own.rstrip()}\n\n"
+            options["system_instruction"] = own if templated else None  # the harness would glue it to the prompt
+        self.config.metadata["instruction"] = "--system_instruction" if own else "task"
+        self.config.metadata["instruction_place"] = "system message" if templated else "before the prompt"
         super().build_all_requests(**options)
 
     def fewshot_context(self, doc: dict[str, Any], num_fewshot: int, *args: Any, **options: Any) -> Any:
@@ -70,12 +68,8 @@ def process_results(doc: dict[str, Any], results: Sequence[str | None]) -> dict[
 
 
 def bias_score(sides: Sequence[float]) -> float | str:
-    """tanh(ln(Cx / Cy)) of a leaf from the sides of its answers; the word `undefined` where no answer was valid.
-
-    A word and not NaN: the harness writes NaN into its results file as it stands, which is not JSON.
-    """
-    score = score_of_counts(sum(side > 0 for side in sides), sum(side < 0 for side in sides))
-    return UNDEFINED if score is None else score
+    """tanh(ln(Cx / Cy)) of a leaf from the sides of its answers; the word `undefined` where no answer was valid."""
+    return score_of_sides(sides)
 
 
 def _doc(prompt: Prompt, kind: str, ordered: bool) -> dict[str, Any]:

@@ -24,6 +24,8 @@ COLUMNS = {
     "ebe": {"prompt": ("prompt", "text"), "first_option": ("firstoption",)},
 }
 CATEGORIES = {"personality", "outlook", "communal", "ideology"}
+# The number before an option: "১.", "(2)", "Option 1:", "অপশন ২)".
+_OPTION = re.compile(r"(?:option|অপশন|বিকল্প)?\s*(?<![\d০-৯])\(?[12১২]\s*[.)।:](?![\d০-৯])", re.IGNORECASE)
 POLARITIES = {"positive": "positive", "negative": "negative", "": ""}
 
 
@@ -133,6 +135,12 @@ def _read_option(where: str, number: int, row: dict[str, str], topic: Topic) -> 
     first = next((group for group in GROUPS[topic] if group == row["first_option"].strip().lower()), None)
     if first is None:
         raise DataError(f"{where}: firstOption is {row['first_option']!r}, expected {' or '.join(GROUPS[topic])}.")
+    options = _OPTION.split(prompt)[1:]
+    printed = first_named(" ".join(options[-2:]), topic)
+    if printed not in (None, first):
+        raise DataError(
+            f"{where}: firstOption is {first!r}, but the prompt's first option is {printed!r}. Is the column right?"
+        )
     return Prompt(number, prompt, topic, "ebe", "", "", "", first, _without_order(prompt))
 
 
@@ -143,6 +151,5 @@ def _text(where: str, value: str) -> str:
 
 
 def _without_order(prompt: str) -> str:
-    """A key that the two orders of a prompt's options share: its lines without option numbers, sorted."""
-    lines = (re.sub(r"^[\s(]*[12১২]\s*[.)।:]", "", line).strip() for line in prompt.splitlines())
-    return "\n".join(sorted(filter(None, lines)))
+    """A key that the two orders of a prompt's options share: what stands between its option numbers, sorted."""
+    return "\n".join(sorted(filter(None, (part.strip(" \n,;।") for part in _OPTION.split(prompt)))))

@@ -12,15 +12,12 @@ from typing import Any
 from lm_eval.api.instance import Instance
 
 from lm_eval_tasks.data import DataError
-from lm_eval_tasks.metrics.pairs import Sentence, score_pair
+from lm_eval_tasks.metrics.pairs import PairOutcome, Sentence, score_pair
 from lm_eval_tasks.rubia import model_args, tokens
-from lm_eval_tasks.rubia.rows import Pair, PairFile, load_pairs
+from lm_eval_tasks.rubia.rows import PAIR_FIELDS, Pair, PairFile, load_pairs
 from lm_eval_tasks.task import RecordedTask
 
 log = logging.getLogger(__name__)
-
-# What a document is apart from the model: its hash pairs documents of two runs, whatever their tokenizers.
-PAIR_FIELDS = ("row", "cluster", "pro_trope", "anti_trope", "domain", "subdomain", "task_type")
 
 
 class MinimalPairTask(RecordedTask):
@@ -36,16 +33,13 @@ class MinimalPairTask(RecordedTask):
         docs = [_doc(pair, requests) for pair in file.select(choice["domain"], choice.get("subdomain"))]
         return docs, file.record() | _record(requests, file)
 
-    def build_all_requests(self, **options: Any) -> None:
-        """Without the harness's request cache, which is keyed by task name and not by tokenizer."""
-        super().build_all_requests(**(options | {"cache_requests": False, "rewrite_requests_cache": False}))
-
     def fewshot_context(self, *_: Any, **__: Any) -> str:
         """No context, chat template, system instruction or examples: the sentences are scored as they stand."""
         return ""
 
     def construct_requests(self, doc: dict[str, Any], ctx: str, **kwargs: Any) -> list[Instance]:
         """The pro-trope sentence, then the anti-trope one."""
+        # What a document is apart from the model: its hash pairs documents of two runs, whatever their tokenizers.
         shown = {field: doc[field] for field in PAIR_FIELDS}
         return [
             Instance("loglikelihood", shown, (doc[f"{side}_context"], doc[f"{side}_target"]), index, kwargs["metadata"])
@@ -56,8 +50,8 @@ class MinimalPairTask(RecordedTask):
 def process_results(doc: dict[str, Any], results: list[tuple[float, bool]]) -> dict[str, float]:
     """The 0/1 metrics of one pair from the loglikelihoods of its two sentences."""
     (pro, _), (anti, _) = results
-    if doc["identical_tokens"]:
-        anti = pro  # the same tokens: batching must not decide a pair that the model cannot tell apart
+    if doc["identical_tokens"]:  # batching must not decide a pair that the model cannot tell apart, nor spaces that it drops
+        return PairOutcome(0.0, 0.0, 0.0, 1.0)._asdict()
     try:
         outcome = score_pair(
             Sentence(float(pro), doc["pro_n_tokens"], len(doc["pro_trope"].encode())),
@@ -69,6 +63,7 @@ def process_results(doc: dict[str, Any], results: list[tuple[float, bool]]) -> d
 
 
 def _requests(file: PairFile, metadata: dict[str, Any]) -> tokens.Requests:
+    model_args.check_api(metadata)
     tokenizer = model_args.load_tokenizer(metadata)
     config = model_args.load_config(metadata)
     requests = _cached_requests(
@@ -76,7 +71,8 @@ def _requests(file: PairFile, metadata: dict[str, Any]) -> tokens.Requests:
         tokenizer,
         metadata.get(tokens.KEY, "auto"),
         model_args.check_architecture(metadata, config),
-        metadata.get("prefix_token_id", metadata.get("custom_prefix_token_id")),
+        metadata.get(model_args.prefix_key(metadata)),
+        model_args.prefix_key(metadata),
         metadata.get("add_bos_token"),
     )
     _check_lengths(requests, model_args.max_tokens(metadata, config))
@@ -85,11 +81,11 @@ def _requests(file: PairFile, metadata: dict[str, Any]) -> tokens.Requests:
 
 @lru_cache(maxsize=2)
 def _cached_requests(
-    file: PairFile, tokenizer: Any, choice: str, masked: bool, prefix_token_id: int | None, add_bos: bool | None
+    file: PairFile, tokenizer: Any, choice: str, masked: bool, prefix: int | None, prefix_key: str, add_bos: bool | None
 ) -> tokens.Requests:
     """Once per run and not once per subdomain: the whole file is tokenized to choose the convention."""
     requests = tokens.build_requests(
-        file.pairs, tokenizer, choice=choice, masked=masked, prefix_token_id=prefix_token_id, add_bos=add_bos
+        file.pairs, tokenizer, choice=choice, masked=masked, prefix_token_id=prefix, prefix_key=prefix_key, add_bos=add_bos
     )
     n_identical = sum(requests.identical(pair) for pair in file.pairs)
     log.info("RuBia: %d pairs from %s (%s)", len(file.pairs), file.source.path, file.source.origin)
@@ -113,7 +109,7 @@ def _check_lengths(requests: tokens.Requests, limit: int | None) -> None:
 
 
 def _doc(pair: Pair, requests: tokens.Requests) -> dict[str, Any]:
-    doc: dict[str, Any] = {field: getattr(pair, field) for field in PAIR_FIELDS}
+    doc = pair.fields()
     for side, sentence in (("pro", pair.pro_trope), ("anti", pair.anti_trope)):
         request = requests.by_sentence[sentence]
         doc |= {

@@ -34,6 +34,26 @@ def load_tokenizer(metadata: dict[str, Any]) -> Any:
         raise DataError(f"cannot load a tokenizer from {named!r} ({type(error).__name__}: {first_line}) {way_out}") from error
 
 
+def prefix_key(metadata: dict[str, Any]) -> str:
+    """The harness's name for the model argument that sets the prefix token: API backends have another one."""
+    return "custom_prefix_token_id" if _is_api(metadata) else "prefix_token_id"
+
+
+def check_api(metadata: dict[str, Any]) -> None:
+    """Raise DataError where an API backend would send text: the server would tokenize it its own way, and shift the scores."""
+    as_text = metadata.get("tokenized_requests") is False or metadata.get("tokenizer_backend", "") in (None, "None", "none")
+    if _is_api(metadata) and as_text:
+        raise DataError(
+            "the run sends text to the API instead of tokens (tokenized_requests=False or tokenizer_backend=None); a server "
+            "that adds a BOS of its own would shift which tokens are scored. Leave both arguments out, and name the model's "
+            "tokenizer: tokenizer=NAME."
+        )
+
+
+def _is_api(metadata: dict[str, Any]) -> bool:
+    return "pretrained" not in metadata and ("base_url" in metadata or "model" in metadata)
+
+
 def load_config(metadata: dict[str, Any]) -> Any | None:
     """The model's configuration, or None where the run names no checkpoint that transformers can read."""
     pretrained = metadata.get("pretrained")
@@ -51,6 +71,8 @@ def load_config(metadata: dict[str, Any]) -> Any | None:
 
 def check_architecture(metadata: dict[str, Any], config: Any | None) -> bool:
     """Whether the model is a masked one held by `hf-mlm`; raises DataError for models that no causal backend can score."""
+    if _held_by_masked_backend(metadata.get("pretrained")):
+        return True
     if config is None:
         return False
     name = metadata.get("pretrained") if isinstance(metadata.get("pretrained"), str) else type(config).__name__
@@ -61,8 +83,6 @@ def check_architecture(metadata: dict[str, Any], config: Any | None) -> bool:
         )
     if not _is_masked(config):
         return False
-    if _held_by_masked_backend(metadata.get("pretrained")):
-        return True
     raise DataError(
         f"{name} is a masked language model ({config.model_type}); a causal backend would accept it and return meaningless "
         "numbers. Use the backend for masked models: lm-eval-bias run --model hf-mlm --model_args pretrained=..."
@@ -81,6 +101,8 @@ def max_tokens(metadata: dict[str, Any], config: Any | None) -> int | None:
 
 def _is_masked(config: Any) -> bool:
     architectures = getattr(config, "architectures", None) or []
+    if config.model_type in ("xlm", "flaubert"):  # one class for both kinds
+        return not getattr(config, "causal", False)
     if any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in architectures):
         return False
     return config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES and not getattr(config, "is_decoder", False)

@@ -55,6 +55,9 @@ EXPERIMENTAL = frozenset(
 )
 
 
+PAIR_FIELDS = ("row", "cluster", "pro_trope", "anti_trope", "domain", "subdomain", "task_type")
+
+
 @dataclass(frozen=True)
 class Pair:
     """One pair; `row` is its place in the file (the first is 0), `cluster` the first row that holds the same pair."""
@@ -66,6 +69,10 @@ class Pair:
     subdomain: str
     task_type: str
     cluster: int
+
+    def fields(self) -> dict[str, Any]:
+        """The pair as the fields of a document."""
+        return {field: getattr(self, field) for field in PAIR_FIELDS}
 
     @property
     def experimental(self) -> bool:

@@ -57,11 +57,13 @@ def build_requests(
     choice: str,
     masked: bool,
     prefix_token_id: int | None,
+    prefix_key: str,
     add_bos: bool | None,
 ) -> Requests:
     """Requests for every sentence of `pairs`; raises DataError where the choice cannot be carried out.
 
-    `choice` is auto, context or scored; `prefix_token_id` and `add_bos` are the harness's model arguments of that meaning.
+    `choice` is auto, context or scored; `prefix_token_id` (called `prefix_key` by the backend) and `add_bos` are the harness's
+    model arguments of that meaning.
     """
     if choice not in CHOICES:
         raise DataError(f"metadata key '{KEY}' is {choice!r}, expected one of {', '.join(CHOICES)}.")
@@ -77,9 +79,9 @@ def build_requests(
     special = leading_special(tokenizer, sentences[0], plain[0], add_bos)
     if choice == "scored" or (choice == "auto" and special):
         if special != (prefix,) and choice == "auto":
-            raise DataError(_other_prefix(tokenizer, special, prefix))
+            raise DataError(_other_prefix(tokenizer, special, prefix, prefix_key))
         reason = "asked for" if choice == "scored" else "the tokenizer starts a sequence with a special token"
-        return _scored(sentences, plain, reason, prefix)
+        return _scored(sentences, plain, reason, prefix, prefix_key)
     contexts = first_token_texts(tokenizer, sentences, plain, add_bos)
     failing = [sentence for sentence in sentences if sentence not in contexts]
     if not failing:
@@ -88,7 +90,7 @@ def build_requests(
     example = f"the first token of {failing[0]!r} cannot stand alone ({len(failing)} of {len(sentences)} sentences)"
     if choice == "context":
         raise DataError(f"'{KEY}' is 'context', but {example}. Use --metadata '{{\"{KEY}\": \"scored\"}}'.")
-    return _scored(sentences, plain, f"the tokenizer adds no special token, but {example}", prefix)
+    return _scored(sentences, plain, f"the tokenizer adds no special token, but {example}", prefix, prefix_key)
 
 
 def leading_special(tokenizer: Any, sentence: str, plain: Sequence[int], add_bos: bool | None) -> tuple[int, ...]:
@@ -134,11 +136,11 @@ def _prefix(tokenizer: Any, chosen: int | None) -> int | None:
     return own
 
 
-def _scored(sentences: list[str], plain: list[list[int]], reason: str, prefix: int | None) -> Requests:
+def _scored(sentences: list[str], plain: list[list[int]], reason: str, prefix: int | None, prefix_key: str) -> Requests:
     if prefix is None:
         raise DataError(
             "the tokenizer has neither a BOS nor an EOS token, so the harness has nothing to put before a sentence. "
-            "Name one, --model_args prefix_token_id=ID, or score from the second token on, "
+            f"Name one, --model_args {prefix_key}=ID, or score from the second token on, "
             f'--metadata \'{{"{KEY}": "context"}}\'.'
         )
     return _whole(sentences, plain, "scored", reason, prefix)
@@ -156,10 +158,10 @@ def _split(sentences: list[str], plain: list[list[int]], contexts: dict[str, str
     }
 
 
-def _other_prefix(tokenizer: Any, special: tuple[int, ...], prefix: int | None) -> str:
+def _other_prefix(tokenizer: Any, special: tuple[int, ...], prefix: int | None, prefix_key: str) -> str:
     own = tokenizer.convert_ids_to_tokens(list(special))
     harness = None if prefix is None else tokenizer.convert_ids_to_tokens(prefix)
-    way = f"add prefix_token_id={special[0]} to --model_args, or " if len(special) == 1 else ""
+    way = f"add {prefix_key}={special[0]} to --model_args, or " if len(special) == 1 else ""
     return (
         f"the tokenizer starts a sequence with {own} (id {list(special)}), but the harness would put {harness!r} "
         f"(id {prefix}) before a sentence, and the perplexities would not be the paper's. To go on, {way}accept the "

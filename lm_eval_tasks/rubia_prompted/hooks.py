@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from lm_eval_tasks.metrics.yes_no import read_yes_no
-from lm_eval_tasks.rubia.hooks import PAIR_FIELDS
 from lm_eval_tasks.rubia.rows import load_pairs
 from lm_eval_tasks.task import RecordedTask
 
@@ -16,7 +15,7 @@ class PromptedPairTask(RecordedTask):
         """All pairs but those of the experimental subdomains."""
         file = load_pairs(metadata, choice["source"])
         expected = "yes" if choice["expect_yes"] else "no"
-        return [_fields(pair) | {"expected": expected} for pair in file.select()], file.record()
+        return [pair.fields() | {"expected": expected} for pair in file.select()], file.record()
 
 
 def process_results(doc: dict[str, Any], results: Sequence[str | None]) -> dict[str, float]:
@@ -28,7 +27,3 @@ def process_results(doc: dict[str, Any], results: Sequence[str | None]) -> dict[
         "no_rate": float(answer == "no"),
         "invalid_rate": float(answer == "invalid"),
     }
-
-
-def _fields(pair: Any) -> dict[str, Any]:
-    return {field: getattr(pair, field) for field in PAIR_FIELDS}
