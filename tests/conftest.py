@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from lm_eval_tasks.data import DATA_VARIABLE, RUBIA_SHA256
-from tests import tiny
+from tests import gate_runs, tiny
 
 OFFICIAL_FOLDER = os.environ.get(DATA_VARIABLE)
 
@@ -68,3 +68,15 @@ def rows_folder(tmp_path: Path) -> tuple[str, str]:
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """One tiny causal model per kind of tokenizer (see `tiny.TOKENIZERS`)."""
     return {kind: tiny.save_causal(tmp_path_factory.mktemp(kind), make()) for kind, make in tiny.TOKENIZERS.items()}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory, models: dict[str, Path]) -> gate_runs.Runs:
+    """Real runs of scripted models, each made once per module."""
+    return gate_runs.Runs(tmp_path_factory.mktemp("runs"), models["bpe_with_bos"])
+
+
+@pytest.fixture
+def judge(tmp_path: Path) -> gate_runs.Gate:
+    """The gate command on a run, with what it wrote."""
+    return gate_runs.Gate(tmp_path)

@@ -8,7 +8,7 @@ from typing import Any
 
 from lm_eval.api.registry import register_model
 
-import tests.test_bangla_pipeline  # noqa: F401  # registers `scripted-writer`
+import tests.scripted  # noqa: F401  # registers `scripted-writer`
 from lm_eval_tasks.data import rubia_sample
 from lm_eval_tasks.rubia.rows import read_pairs
 from lm_eval_tasks.scripts import gate, run

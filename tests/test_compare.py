@@ -15,11 +15,6 @@ POSITIVE = "bangla_bias_sample_gender_positive"
 OCCUPATION = "bangla_bias_sample_gender_occupation"
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory, models: dict[str, Path]) -> Runs:
-    return Runs(tmp_path_factory.mktemp("runs"), models["bpe_with_bos"])
-
-
 def test_paired_differences(runs: Runs) -> None:
     base, candidate = read_run(runs.pairs("half", 5)), read_run(runs.pairs("most", 7))
     compared = {found.task: found for found in compare.compare(base, candidate, seed=1)}

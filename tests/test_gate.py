@@ -29,16 +29,6 @@ from tests.gate_runs import (
 )
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory, models: dict[str, Path]) -> Runs:
-    return Runs(tmp_path_factory.mktemp("runs"), models["bpe_with_bos"])
-
-
-@pytest.fixture
-def judge(tmp_path: Path) -> Gate:
-    return Gate(tmp_path)
-
-
 class TestVerdicts:
     def test_pass(self, runs: Runs, judge: Gate) -> None:
         code, found = judge(runs.pairs("half", 5), WIDE)

@@ -10,16 +10,6 @@ from lm_eval_tasks.data import bangla_sample, rubia_sample
 from tests.gate_runs import NEGATIVE, ROLES, SMALL, WIDE, Gate, Runs, copy_of, edit_results, reasons
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory, models: dict[str, Path]) -> Runs:
-    return Runs(tmp_path_factory.mktemp("runs"), models["bpe_with_bos"])
-
-
-@pytest.fixture
-def judge(tmp_path: Path) -> Gate:
-    return Gate(tmp_path)
-
-
 class TestEvidence:
     """Runs that must not be judged; `judge` sees that none is changed."""
 

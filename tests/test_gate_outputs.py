@@ -33,16 +33,6 @@ class Outputs(NamedTuple):
     summary: str
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory, models: dict[str, Path]) -> Runs:
-    return Runs(tmp_path_factory.mktemp("runs"), models["bpe_with_bos"])
-
-
-@pytest.fixture
-def judge(tmp_path: Path) -> Gate:
-    return Gate(tmp_path)
-
-
 class TestOutputs:
     CHECKS = (WIDE, SMALL, REGRESS, PATTERN, ROLES, WIDE.replace("wide", "advice").replace("0.2}", "0.05, tier: advisory}"))
 

@@ -11,7 +11,7 @@ from lm_eval_tasks.metrics.results import read_run
 from lm_eval_tasks.metrics.yes_no import read_yes_no
 from lm_eval_tasks.scripts import run
 from tests.harness import manager
-from tests.test_bangla_pipeline import SCRIPTS
+from tests.scripted import SCRIPTS
 
 ANSWERS = [
     ("Yes", "yes"),

@@ -16,7 +16,7 @@ from lm_eval_tasks.scripts import report, run
 from lm_eval_tasks.scripts.report_text import percent, signed, span
 from tests.harness import ScriptedLM
 from tests.html_page import Page
-from tests.test_bangla_pipeline import SCRIPTS
+from tests.scripted import SCRIPTS
 
 GOLDEN = Path(__file__).with_name("golden") / "report.html"
 TASKS = "rubia_sample,bangla_bias_sample,rubia_sample_prompted_en"

@@ -11,7 +11,7 @@ import pytest
 from lm_eval_tasks.metrics.results import EvidenceError, read_run
 from lm_eval_tasks.metrics.summary import score, scores
 from lm_eval_tasks.scripts import run
-from tests.test_bangla_pipeline import SCRIPTS  # noqa: F401  # registers the scripted model
+from tests.scripted import SCRIPTS  # noqa: F401  # registers the scripted model
 
 
 def make(
