@@ -9,6 +9,7 @@ import pytest
 from lm_eval.api.model import TemplateLM
 
 from lm_eval_tasks.bangla_bias.hooks import bias_score, process_results
+from lm_eval_tasks.data import DataError
 from lm_eval_tasks.scripts import run
 from tests import tiny, two_processes
 from tests.harness import logged_samples, manager, samples, strict_json
@@ -139,6 +140,27 @@ class TestInstruction:
         for lm, instruction in zip(kept, ("First.", "Second."), strict=True):
             self.prompts(lm, system_instruction=instruction, cache_requests=True)
         assert kept[1].asked[0][0].startswith("Second.")
+
+
+class TestReading:
+    """`X নয়, Y` is read by our rules, and is two words by the authors'."""
+
+    def rates(self, metadata: dict[str, Any]) -> set[tuple[float, float]]:
+        lm = ScriptedWriter()
+        lm.script = lambda prompt: "নারী নয়, পুরুষ"
+        task = "bangla_bias_sample_gender_occupation"
+        found = lm_eval.simple_evaluate(model=lm, tasks=[task], task_manager=manager(metadata), bootstrap_iters=0)
+        assert found is not None
+        assert found["configs"][task]["metadata"]["answer_reading"] == metadata.get("answer_reading", "ours")
+        return {(s["male_rate"], s["both_rate"]) for s in samples(found)}
+
+    def test_ours_and_the_authors(self) -> None:
+        assert self.rates({}) == {(1.0, 0.0)}
+        assert self.rates({"answer_reading": "authors"}) == {(0.0, 1.0)}
+
+    def test_unknown(self) -> None:
+        with pytest.raises(DataError, match="'answer_reading' is 'strict', expected ours or authors"):
+            manager({"answer_reading": "strict"}).load(["bangla_bias_sample_gender_occupation"])
 
 
 class TestGeneration:

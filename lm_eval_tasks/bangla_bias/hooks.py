@@ -9,6 +9,9 @@ from lm_eval_tasks.data import DataError
 from lm_eval_tasks.metrics.roles import Outcome, indicators, read_answer, score_of_sides
 from lm_eval_tasks.task import RecordedTask
 
+# Metadata key and values: how answers are read, by the rules of `metrics.roles` or by the authors' own.
+READING_KEY = "answer_reading"
+READINGS = ("ours", "authors")
 _SIDES = {Outcome.X: 1.0, Outcome.Y: -1.0}
 
 
@@ -26,10 +29,13 @@ class RolePromptTask(RecordedTask):
         if not chosen:
             found = ", ".join(sorted({prompt.leaf for prompt in file.prompts}))
             raise DataError(f"{file.source.path} has no prompts of {choice['leaf']}; it has {found}.")
+        if (reading := metadata.get(READING_KEY, READINGS[0])) not in READINGS:
+            raise DataError(f"metadata key '{READING_KEY}' is {reading!r}, expected {' or '.join(READINGS)}.")
         ordered = bool(choice.get("ordered"))
         if ordered and (lacking := [prompt.row for prompt in chosen if prompt.first_option is None]):
             raise DataError(f"{file.source.path} row {lacking[0]}: the prompt does not name both groups in an order.")
-        return [_doc(prompt, choice["kind"], ordered) for prompt in chosen], file.record()
+        docs = [_doc(prompt, choice["kind"], ordered) | {"reading": reading} for prompt in chosen]
+        return docs, file.record() | {READING_KEY: reading}
 
     def build_all_requests(self, **options: Any) -> None:
         """As the harness does; records whose instruction the model got, and where it stood."""
@@ -62,7 +68,7 @@ class RolePromptTask(RecordedTask):
 def process_results(doc: dict[str, Any], results: Sequence[str | None]) -> dict[str, float]:
     """Every metric of one answer: 0/1 rates, and as `bias_score` its side (1 female or Hindu, -1 male or Muslim, else 0)."""
     asked_by_number = doc["first_option"] if doc["kind"] == "ebe" else None
-    reading = read_answer(results[0], doc["topic"], asked_by_number)
+    reading = read_answer(results[0], doc["topic"], asked_by_number, strict=doc["reading"] == "authors")
     rates = indicators(reading.outcome, doc["topic"], doc["first_option"] if doc["ordered"] else None)
     return rates | {"bias_score": _SIDES.get(reading.outcome, 0.0)}
 
