@@ -7,9 +7,11 @@ starts one process: so two are started here, and two devices are announced. Ever
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import torch
+from filelock import FileLock
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -27,7 +29,9 @@ def launch(*arguments: str | Path) -> None:
         "tests.two_processes",
     ]
     environment = os.environ | {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run([*command, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
+    # One launch at a time on this machine: two that look for a free port at the same moment may find the same one.
+    with FileLock(Path(tempfile.gettempdir()) / "lm-eval-bias-two-processes.lock"):
+        done = subprocess.run([*command, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.count("ran as one of 2 processes") == 2
 
@@ -39,5 +43,9 @@ if __name__ == "__main__":
 
     torch.cuda.device_count = lambda: 2
     code = main(sys.argv[1:])
-    print(f"ran as one of {PartialState().num_processes} processes")
+    state = PartialState()
+    print(f"ran as one of {state.num_processes} processes", flush=True)
+    # Together: a process that ends while the other still talks to it can take it down.
+    state.wait_for_everyone()
+    state.destroy_process_group()
     sys.exit(code)
