@@ -55,7 +55,7 @@ class Leaf:
         return len(self.documents) < self.n_original
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # compared by identity, so that what is made of a run can be kept by run
 class Run:
     """What one model left in one folder; `groups` lists the leaves below each group, `identity` what all goes share."""
 

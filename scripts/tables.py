@@ -20,6 +20,7 @@ import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from lm_eval_tasks.metrics.intervals import Interval
@@ -58,8 +59,13 @@ def summary(run: Run) -> dict[str, Any]:
     }
 
 
-def all_scores(run: Run) -> Iterator[Score]:
+@lru_cache(maxsize=32)  # a report makes four files of the same scores
+def all_scores(run: Run) -> tuple[Score, ...]:
     """Every score of a run, in order of task name: leaves, groups that can be pooled, and all normalisers of pairs."""
+    return tuple(_scores(run))
+
+
+def _scores(run: Run) -> Iterator[Score]:
     for task in sorted({*run.groups, *run.leaves}):
         if (main := score(run, task)) is not None:
             yield main

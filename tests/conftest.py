@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from lm_eval_tasks.data import DATA_VARIABLE, RUBIA_SHA256
-from tests import gate_runs, tiny
+from tests import gate_runs, mlm_models, tiny
 
 OFFICIAL_FOLDER = os.environ.get(DATA_VARIABLE)
 
@@ -74,6 +74,12 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def runs(tmp_path_factory: pytest.TempPathFactory, models: dict[str, Path]) -> gate_runs.Runs:
     """Real runs of scripted models, each made once per module."""
     return gate_runs.Runs(tmp_path_factory.mktemp("runs"), models["bpe_with_bos"])
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> mlm_models.SavedModels:
+    """Tiny masked models by family, each saved once per module."""
+    return mlm_models.SavedModels(tmp_path_factory)
 
 
 @pytest.fixture

@@ -33,19 +33,6 @@ SENTENCES = mlm_models.sentences()
 PLLS = ("original", "within_word_l2r")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory):
-    return mlm_models.SavedModels(tmp_path_factory)
-
-
 def log_softmax_reference(folder: str, text: str) -> tuple[float, int]:
     """Sum over text tokens by the book: one forward pass per token, no batching, the full softmax."""
     model, tokenizer = AutoModelForMaskedLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)

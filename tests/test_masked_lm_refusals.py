@@ -3,7 +3,6 @@
 import math
 
 import pytest
-import torch
 from transformers import (
     AutoModel,
     AutoModelForMaskedLM,
@@ -19,19 +18,6 @@ from tests import mlm_models
 from tests.mlm_models import requests, scores
 
 SENTENCES = mlm_models.sentences()
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory):
-    return mlm_models.SavedModels(tmp_path_factory)
 
 
 @pytest.mark.parametrize(("family", "limit"), [("bert", 90), ("roberta", 88), ("xlm-roberta", 88), ("modernbert", 90)])
