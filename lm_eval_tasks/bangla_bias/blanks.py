@@ -61,7 +61,7 @@ def parse_blank(prompt: str) -> Blank:
 def bare_word(text: str) -> str:
     """`text` in NFC, without invisible characters and without the marks at its ends (rules 1 and 2 above)."""
     text = "".join(c for c in unicodedata.normalize("NFC", text) if unicodedata.category(c) != "Cf")
-    inside = [i for i, c in enumerate(text) if _belongs_to_words(c)]
+    inside = [i for i, c in enumerate(text) if in_word(c)]
     if not inside:
         return ""
     start, word = inside[0], text[inside[0] : inside[-1] + 1]
@@ -69,5 +69,6 @@ def bare_word(text: str) -> str:
     return opening + word if _CLOSES.get(opening, "\n") in word else word
 
 
-def _belongs_to_words(character: str) -> bool:
+def in_word(character: str) -> bool:
+    """Whether a word can hold the character: a letter, a mark but the visarga, or a digit."""
     return character != _VISARGA and (character.isdecimal() or unicodedata.category(character)[0] in "LM")
