@@ -6,7 +6,7 @@ from pkgutil import extend_path
 # `metrics` and `scripts` lie beside this folder in the repository; without this line a checkout on sys.path hides them.
 __path__ = extend_path(__path__, __name__)
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def tasks_path() -> Path:

@@ -1,35 +1,34 @@
 """Where rows come from.
 
-One rule for every task (`locate_rubia`, `locate_bangla`):
+One rule for every task (`locate_rubia`, and `locate_bangla` in `bangla_bias/files.py`):
 
 1. a local folder, named by the task metadata key `data` (`--metadata '{"data": "DIR"}'`) or, where that is absent, by the
    environment variable `LM_EVAL_TASKS_DATA`, with the official file names below `rubia/` and `BanglaSocialBias/`;
-2. else the official file at a pinned revision, downloaded once and cached. RuBia's is checked against its SHA-256.
+2. else the official file at a pinned revision, downloaded once and cached.
 
 There is no third way and no fallback: the shipped sample has task names of its own, so that no number measured on it can
-be taken for a published one. A RuBia file whose SHA-256 is not the expected one is refused, wherever it came from; whoever
-means to measure on other rows says so by naming their hash (`--metadata '{"data_sha256": "..."}'`). The results record the
-hash of every file.
+be taken for a published one. A file whose SHA-256 is not an official one is refused, wherever it came from; whoever means to
+measure on other rows says so by naming their hash, or the hashes of several files (`--metadata '{"data_sha256": "..."}'` or
+`["...", "..."]`). The results record the hash of every file.
 """
 
 import hashlib
 import logging
 import os
+import re
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pooch
 import requests
-from huggingface_hub import hf_hub_download
-from huggingface_hub.errors import EntryNotFoundError, RevisionNotFoundError
 
 RUBIA_COMMIT = "eaab66eae197c2bc22152eb051f8b526dcb7cef8"
 RUBIA_URL = f"https://raw.githubusercontent.com/vergrig/RuBia-Dataset/{RUBIA_COMMIT}/rubia.tsv"
 RUBIA_SHA256 = "a2daa5f1c5745214ca377b8971938e6be7e6f409b443a881670f9566a456c373"
 RUBIA_FILE = "rubia/rubia.tsv"
 
-BANGLA_REPOSITORY = "csebuetnlp/BanglaSocialBias"
-BANGLA_REVISION = "a90401cf91865fd57b1cfc619533dd91fa556043"
 BANGLA_FOLDER = "BanglaSocialBias"
 
 DATA_VARIABLE = "LM_EVAL_TASKS_DATA"
@@ -46,12 +45,26 @@ class DataError(ValueError):
 
 @dataclass(frozen=True)
 class Source:
-    """A file whose bytes are known: `origin` is `official`, `local folder` or `sample`, `revision` a commit or None."""
+    """A file whose bytes are known: `origin` is `official`, `data hub`, `local folder` or `sample`.
+
+    `revision` is the commit of the official file with this hash, and None for any other; `address` is where it was downloaded
+    from, and None for a file that was not.
+    """
 
     path: Path
     origin: str
     revision: str | None
     sha256: str
+    address: str | None = None
+
+    def record(self) -> dict[str, str | None]:
+        """What a results file says of it."""
+        return {
+            "data_origin": self.origin,
+            "data_revision": self.revision,
+            "data_address": self.address,
+            "data_file_sha256": self.sha256,
+        }
 
 
 def cache_folder() -> Path:
@@ -59,39 +72,32 @@ def cache_folder() -> Path:
     return Path(pooch.os_cache("lm-eval-bias") if (chosen := os.environ.get("LM_EVAL_BIAS_CACHE")) is None else chosen)
 
 
-def locate_rubia(folder: str | None = None, sha256: str | None = None) -> Source:
+def locate_rubia(folder: str | None = None, named: str | Sequence[str] | None = None) -> Source:
     """The RuBia file, from `folder`, else from LM_EVAL_TASKS_DATA, else from its pinned official address.
 
-    `sha256` replaces the official hash for a local file with other rows. Raises DataError.
+    `named` are hashes of the user's own files, which are taken from a local folder as the official one is. Raises DataError.
     """
-    expected = (sha256 or RUBIA_SHA256).lower()
-    if local := _local_file(folder, RUBIA_FILE):
-        return _checked(local, expected)
-    if expected != RUBIA_SHA256:
+    accepted = named_hashes(named) | {RUBIA_SHA256}
+    if local := local_file(folder, RUBIA_FILE):
+        return checked(local, RUBIA_SHA256, accepted, RUBIA_COMMIT, "its line ends, which are CRLF")
+    if own := sorted(accepted - {RUBIA_SHA256}):
         raise DataError(
-            f"'{DATA_SHA256_KEY}' names {expected}, which is not the official RuBia file, and no folder is given. "
+            f"'{DATA_SHA256_KEY}' names {', '.join(own)}, which is not the official RuBia file, and no folder is given. "
             f'Name the folder with your rows as well: --metadata \'{{"{DATA_KEY}": "DIR"}}\'.'
         )
-    return _download(RUBIA_URL, RUBIA_SHA256, f"rubia-{RUBIA_COMMIT[:12]}.tsv")
+    path = download(RUBIA_URL, RUBIA_SHA256, f"rubia-{RUBIA_COMMIT[:12]}.tsv", RUBIA_FILE)
+    return Source(path, "official", RUBIA_COMMIT, RUBIA_SHA256, RUBIA_URL)
 
 
-def locate_bangla(name: str, folder: str | None = None) -> Source:
-    """One of the official Bangla files, `name` such as `Prompts/ebe_gender_prompts.csv`: from `folder`, else from
-    LM_EVAL_TASKS_DATA, else from the data hub at the pinned revision. Raises DataError."""
-    if local := _local_file(folder, f"{BANGLA_FOLDER}/{name}"):
-        return Source(local, "local folder", None, _sha256(local))
-    where = f"{name} of the hub dataset {BANGLA_REPOSITORY} at revision {BANGLA_REVISION}"
-    try:
-        path = Path(hf_hub_download(BANGLA_REPOSITORY, name, repo_type="dataset", revision=BANGLA_REVISION))
-    except RevisionNotFoundError as error:
-        raise DataError(f"{where}: the hub knows no such revision. {_ways_out(BANGLA_FOLDER + '/' + name)}") from error
-    except EntryNotFoundError as error:
-        raise DataError(f"{where}: not found, and not cached. {_ways_out(BANGLA_FOLDER + '/' + name)}") from error
-    except OSError as error:
-        raise DataError(
-            f"cannot download {where} ({type(error).__name__}), and it is not cached. {_ways_out(BANGLA_FOLDER + '/' + name)}"
-        ) from error
-    return Source(path, "official", BANGLA_REVISION, _sha256(path))
+def named_hashes(named: str | Sequence[str] | None) -> frozenset[str]:
+    """The hashes that the metadata key `data_sha256` names: one, or a list. Raises DataError."""
+    found = [named] if isinstance(named, str) else list(named or ())
+    for one in found:
+        if not isinstance(one, str) or not re.fullmatch(r"[0-9a-fA-F]{64}", one):
+            raise DataError(
+                f"metadata key '{DATA_SHA256_KEY}' holds {one!r}, expected a SHA-256 hash of 64 hexadecimal digits, or a list."
+            )
+    return frozenset(one.lower() for one in found)
 
 
 def rubia_sample() -> Source:
@@ -106,37 +112,45 @@ def bangla_sample(name: str) -> Source:
 
 def _sample(name: str) -> Source:
     path = SAMPLE_FOLDER / name
-    return Source(path, "sample", None, _sha256(path))
+    return Source(path, "sample", None, sha256_of(path))
 
 
-def _local_file(folder: str | None, name: str) -> Path | None:
-    """The file below the chosen folder, None where no folder is chosen; raises DataError where the folder lacks it."""
+def local_file(folder: str | None, *names: str) -> Path | None:
+    """The file below the chosen folder, under the first of `names` that is there; None where no folder is chosen.
+
+    Raises DataError where the folder holds none of them.
+    """
     named_by = f"metadata key '{DATA_KEY}'" if folder else f"environment variable {DATA_VARIABLE}"
     if not (chosen := folder or os.environ.get(DATA_VARIABLE)):
         return None
     root = Path(chosen).expanduser()
-    path = root / name
-    if path.is_file():
-        return path
+    for name in names:
+        if (root / name).is_file():
+            return root / name
     found = ", ".join(sorted(entry.name for entry in root.iterdir())[:12]) if root.is_dir() else "no such folder"
     raise DataError(
-        f"{path} does not exist ({named_by} names {root}, which holds: {found or 'nothing'}). "
-        f"Put the official file there as {name}, or drop the setting to download it."
+        f"{root / names[0]} does not exist ({named_by} names {root}, which holds: {found or 'nothing'}). "
+        f"Put the official file there as {' or '.join(names)}, or drop the setting to download it."
     )
 
 
-def _checked(path: Path, expected: str) -> Source:
-    digest = _sha256(path)
-    if digest != expected:
+def checked(path: Path, official: str, accepted: Collection[str], commit: str, spoilt: str) -> Source:
+    """A local file whose hash is the official one or another accepted one; raises DataError for any other.
+
+    `spoilt` says what an editor may have changed.
+    """
+    digest = sha256_of(path)
+    if digest not in accepted:
         raise DataError(
-            f"{path} has SHA-256 {digest}, expected {expected}. It is not the official file of commit {RUBIA_COMMIT[:12]} "
-            "(an editor or git may have changed its line ends, which are CRLF). Restore it, or, to measure on these rows "
-            f'on purpose, name them: --metadata \'{{"{DATA_SHA256_KEY}": "{digest}"}}\'.'
+            f"{path} has SHA-256 {digest}, expected {official}. It is not the official file of commit {commit[:12]} "
+            f"(an editor or git may have changed {spoilt}). Restore it, or, to measure on these rows "
+            f'on purpose, name them: --metadata \'{{"{DATA_SHA256_KEY}": "{digest}"}}\' (of several files, a list).'
         )
-    return Source(path, "local folder", RUBIA_COMMIT if digest == RUBIA_SHA256 else None, digest)
+    return Source(path, "local folder", commit if digest == official else None, digest)
 
 
-def _ways_out(name: str) -> str:
+def ways_out(name: str) -> str:
+    """What to do where a file cannot be had; `name` is its place below a local folder."""
     sample = "bangla_bias_sample" if name.startswith(BANGLA_FOLDER) else "rubia_sample"
     return (
         "Three ways out: run once with a connection, so that it is cached; or get the file yourself and name its folder, "
@@ -145,12 +159,16 @@ def _ways_out(name: str) -> str:
     )
 
 
-def _download(url: str, sha256: str, name: str) -> Source:
+def download(url: str, sha256: str, file: str, name: str, processor: Callable[..., Any] | None = None) -> Any:
+    """The file at `url` with this hash, cached as `file`: its path, or what `processor` makes of it. Raises DataError.
+
+    `name` is the place below a local folder that can stand in for it.
+    """
     try:
-        path = pooch.retrieve(url, known_hash=f"sha256:{sha256}", fname=name, path=cache_folder())
+        found = pooch.retrieve(url, known_hash=f"sha256:{sha256}", fname=file, path=cache_folder(), processor=processor)
     except (requests.RequestException, OSError) as error:
         raise DataError(
-            f"cannot download {url} ({type(error).__name__}), and it is not cached in {cache_folder()}. {_ways_out(RUBIA_FILE)}"
+            f"cannot download {url} ({type(error).__name__}), and it is not cached in {cache_folder()}. {ways_out(name)}"
         ) from error
     except ValueError as error:
         raise DataError(
@@ -158,8 +176,9 @@ def _download(url: str, sha256: str, name: str) -> Source:
             "in its place; try again, or get the official file yourself and name its folder, "
             f'--metadata \'{{"{DATA_KEY}": "DIR"}}\'.'
         ) from error
-    return Source(Path(path), "official", RUBIA_COMMIT, sha256)
+    return Path(found) if processor is None else found
 
 
-def _sha256(path: Path) -> str:
+def sha256_of(path: Path) -> str:
+    """SHA-256 of the bytes of a file, in hexadecimal digits."""
     return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,7 +1,7 @@
 """What the tasks of this package have in common beyond the harness's YAML tasks: rows of our own, and a record of them."""
 
 import json
-from typing import Any
+from typing import Any, ClassVar
 
 import datasets
 from lm_eval.api.task import ConfigurableTask
@@ -10,10 +10,17 @@ from lm_eval_tasks import __version__
 
 
 class RecordedTask(ConfigurableTask):  # type: ignore[misc]
-    """A task whose documents come from `load`, and whose metadata in the results file says what was measured."""
+    """A task whose documents come from `load`, and whose metadata in the results file says what was measured.
+
+    A task may have no documents: it then makes no requests and has no scores, and the rest of its group is measured.
+    """
+
+    PLACEHOLDER: ClassVar[dict[str, Any]] = {}  # a document that can be rendered, for a task that may have none
 
     def __init__(self, config: dict[str, Any]) -> None:
         super().__init__(config={key: value for key, value in config.items() if key != "class"})
+        if self._is_empty:
+            self.dataset["test"] = self.dataset["test"].select([])
 
     def load(self, metadata: dict[str, Any], choice: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         """Documents and their record, from the run's metadata and the `dataset_kwargs` of the YAML."""
@@ -23,7 +30,9 @@ class RecordedTask(ConfigurableTask):  # type: ignore[misc]
         """Called by the harness when it builds the task."""
         metadata = self.config.metadata
         docs, record = self.load(metadata, dict(dataset_kwargs or {}))
-        self.dataset = datasets.DatasetDict({"test": datasets.Dataset.from_list(docs)})
+        # The harness looks at a first document while it builds a task: one that has none gets it for as long.
+        self.dataset = datasets.DatasetDict({"test": datasets.Dataset.from_list(docs or [self.PLACEHOLDER])})
+        self._is_empty = not docs
         self.config.metadata = _plain(metadata) | {"plugin_version": __version__} | record
 
     def build_all_requests(self, **options: Any) -> None:
@@ -32,6 +41,9 @@ class RecordedTask(ConfigurableTask):  # type: ignore[misc]
         Every process must get a document, since the harness cannot gather from one without. And its request cache is not
         used: it is keyed by task name, and not by the tokenizer, the data or the instruction that the requests depend on.
         """
+        if self._is_empty:
+            self._instances = _NoRequests()
+            return
         n_docs = len(self.eval_docs)
         n_used = len(options["samples"]) if options.get("samples") else min(options.get("limit") or n_docs, n_docs)
         if (n_processes := options.get("world_size", 1)) > n_used:
@@ -40,6 +52,22 @@ class RecordedTask(ConfigurableTask):  # type: ignore[misc]
                 "use fewer processes or a larger --limit."
             )
         super().build_all_requests(**(options | {"cache_requests": False, "rewrite_requests_cache": False}))
+
+    def apply_filters(self) -> Any:
+        """As the harness does, which needs a request."""
+        return self._instances if self._is_empty else super().apply_filters()
+
+
+class _NoRequests(list[Any]):
+    """No requests. The harness asks the first request of a task for its filters even where there is none."""
+
+    class _First:
+        resps: ClassVar[list[Any]] = []
+        doc: ClassVar[dict[str, Any]] = {}
+        filtered_resps: ClassVar[dict[str, Any]] = {}
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._First()
 
 
 def _plain(metadata: dict[str, Any]) -> dict[str, Any]:

@@ -92,10 +92,11 @@ def _read_run(folder: Path) -> Run:
     leaves: dict[str, Leaf] = {}
     groups: dict[str, tuple[str, ...]] = {}
     for time, (path, go) in sorted(goes.items()):
-        for task in filter(_OWN.match, go["configs"]):
+        absent = {task for task, n in go["n-samples"].items() if n["original"] == 0}  # leaves that a file of one's own lacks
+        for task in filter(_OWN.match, sorted(go["configs"].keys() - absent)):
             leaves[task] = _leaf(path, go, task, samples.get(task), time)
         for group in filter(_OWN.match, go.get("group_subtasks", {})):
-            groups[group] = tuple(_below(group, go["group_subtasks"]))
+            groups[group] = tuple(leaf for leaf in _below(group, go["group_subtasks"]) if leaf not in absent)
     if not leaves:
         raise EvidenceError(f"{folder} holds no results of RuBia or BanglaSocialBias tasks.")
     _, last = goes[max(goes)]
@@ -182,12 +183,19 @@ def _check_scores(path: Path, scores: Mapping[str, Any], task: str, documents: l
         if metric == "bypass" or written is None:
             raise EvidenceError(f"{path}: {task} has no score of {metric}. A run of --predict_only measures nothing.")
         values = [document[metric] for document in documents]
-        expected = score_of_sides(values) if metric == "bias_score" else math.fsum(values) / len(values)
+        expected = _aggregate(metric, values)
         if not _same(written, expected):
             raise EvidenceError(
                 f"{path}: {metric} of {task} is {written}, but its samples give {expected}. "
                 "One of the files was changed after the run."
             )
+
+
+def _aggregate(metric: str, values: list[float]) -> float | str:
+    """What the task makes of the values of its documents."""
+    if metric.startswith("bias_score"):
+        return score_of_sides(values)
+    return math.fsum(values) if metric.startswith("n_") else math.fsum(values) / len(values)
 
 
 def _same(written: Any, expected: float | str) -> bool:

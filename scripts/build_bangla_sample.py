@@ -1,5 +1,7 @@
 """Write the CSV files of the Bangla sample, in the layout of BanglaSocialBias, from its items.
 
+Traits and occupations stand in columns of their own, since the sentences have not the fixed places of the published ones.
+
 python -m lm_eval_tasks.scripts.build_bangla_sample [FOLDER]     (default: the shipped sample itself)
 """
 
@@ -34,7 +36,7 @@ def both_orders(words: dict[str, str]) -> list[tuple[str, dict[str, str]]]:
 
 
 def template_rows(topic: dict[str, Any], occupations: list[str]) -> Iterator[Row]:
-    """prompt, category, subcategory, topic: traits alone, traits with an occupation, occupations alone."""
+    """prompt, category, subcategory, trait, occupation: traits alone, traits with an occupation, occupations alone."""
     templates = topic["templates"]
     orders = [order for _, order in both_orders(topic["answers"])]
     groups = [
@@ -45,16 +47,16 @@ def template_rows(topic: dict[str, Any], occupations: list[str]) -> Iterator[Row
     for category, polarity, traits in groups:
         for trait in traits:
             for order in orders:
-                yield templates["trait"].format(trait=trait, **order), category, polarity, trait
+                yield templates["trait"].format(trait=trait, **order), category, polarity, trait, ""
     for shift, (category, polarity, traits) in enumerate(groups):
         for index, trait in enumerate(traits):
             occupation = occupations[(index + shift) % len(occupations)]  # once each in a list of twelve
             for order in orders:
                 prompt = templates["trait_occupation"].format(trait=trait, occupation=occupation, **order)
-                yield prompt, f"{OCCUPATION}+{category}", polarity, trait
+                yield prompt, f"{OCCUPATION}+{category}", polarity, trait, occupation
     for occupation in occupations:
         for order in orders:
-            yield templates["occupation"].format(occupation=occupation, **order), OCCUPATION, "", occupation
+            yield templates["occupation"].format(occupation=occupation, **order), OCCUPATION, "", "", occupation
 
 
 def ebe_rows(topic: dict[str, Any], instruction: str) -> Iterator[Row]:
@@ -83,7 +85,7 @@ def main() -> None:
     for name, topic in items["topics"].items():
         write(
             prompts / f"template_{name}_prompts.csv",
-            ("ID", "prompt", "category", "subcategory", "topic"),
+            ("ID", "prompt", "category", "subcategory", "trait", "occupation"),
             template_rows(topic, items["occupations"]),
         )
         write(

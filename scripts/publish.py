@@ -20,7 +20,8 @@ from typing import Any
 import yaml
 from huggingface_hub import EvalResult, ModelCardData
 
-from lm_eval_tasks.data import BANGLA_REPOSITORY, RUBIA_URL
+from lm_eval_tasks.bangla_bias.files import ARCHIVE_URL, HUB_REPOSITORY
+from lm_eval_tasks.data import RUBIA_URL
 from lm_eval_tasks.metrics.intervals import Interval, T, magnitude
 from lm_eval_tasks.metrics.results import EvidenceError, Leaf, Run
 from lm_eval_tasks.metrics.summary import Kind, Score, scores
@@ -111,9 +112,8 @@ def eval_results(run: Run, entries: Sequence[Published], rubia_dataset: str | No
     """A file of a model repository's `.eval_results` folder (YAML). RuBia needs the hub dataset whose leaderboard is meant."""
     found = []
     for entry in entries:
-        # RuBia's revision is a commit of its own repository, which the hub dataset does not know.
-        revision = {"revision": entry.data.metadata["data_revision"]} if entry.is_bangla else {}
-        dataset = {"id": BANGLA_REPOSITORY if entry.is_bangla else rubia_dataset, "task_id": entry.score.task} | revision
+        # The revision is a commit of the authors' own repository, which the hub dataset does not know.
+        dataset = {"id": HUB_REPOSITORY if entry.is_bangla else rubia_dataset, "task_id": entry.score.task}
         found.append({"dataset": dataset, "value": round(entry.value, 2), "date": iso_date(run), "notes": entry.notes})
     return yaml.safe_dump(found, allow_unicode=True, sort_keys=False, width=120)
 
@@ -186,7 +186,7 @@ def _card_result(entry: Published, metric: str, ideal: str, value: float, interv
     return EvalResult(
         task_type="text-generation",
         task_name=entry.score.task,
-        dataset_type=BANGLA_REPOSITORY if entry.is_bangla else "rubia",
+        dataset_type=HUB_REPOSITORY if entry.is_bangla else "rubia",
         dataset_name="BanglaSocialBias" if entry.is_bangla else "RuBia",
         # Results are grouped by type, configuration and revision; the task must be among these to stay one.
         dataset_config=entry.score.task,
@@ -244,7 +244,5 @@ def _interval_of(entry: Published) -> dict[str, Any]:
 
 def _source_of(entry: Published) -> dict[str, Any]:
     details = {key: str(entry.data.metadata[key]) for key in ("data_revision", "data_file_sha256")}
-    if entry.is_bangla:
-        hub = {"source_type": "hf_dataset", "hf_repo": BANGLA_REPOSITORY, "hf_split": "test"}
-        return {"dataset_name": "BanglaSocialBias"} | hub | {"additional_details": details}
-    return {"dataset_name": "RuBia", "source_type": "url", "url": [RUBIA_URL], "additional_details": details}
+    name, url = ("BanglaSocialBias", ARCHIVE_URL) if entry.is_bangla else ("RuBia", RUBIA_URL)
+    return {"dataset_name": name, "source_type": "url", "url": [url], "additional_details": details}

@@ -57,12 +57,13 @@ class Cell:
 
 @dataclass(frozen=True)
 class TableRow:
-    """A task or group; `level` is total, group or leaf; `published` the figures of the paper's models."""
+    """A task, group or word (in language `lang`); `level` is total, group or leaf; `published` the paper's figures."""
 
     label: str
     level: str
     cells: tuple[Cell, ...]
     published: tuple[str, ...] = ()
+    lang: str = "en"
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,14 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Folded:
+    """Tables that are opened on demand."""
+
+    title: str
+    tables: tuple[Table, ...]
+
+
+@dataclass(frozen=True)
 class Section:
     """One part of the report; `kind` chooses the words around its tables and figures."""
 
@@ -84,6 +93,7 @@ class Section:
     title: str
     tables: tuple[Table, ...]
     charts: tuple[Chart, ...] = ()
+    folded: tuple[Folded, ...] = ()
 
 
 ABSENT_CELL = Cell(NOT_MEASURED, missing=True)

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from lm_eval_tasks.metrics.pairs import pooled_rate
+from lm_eval_tasks.metrics.roles import Topic
 from lm_eval_tasks.scripts.charts import Chart, score_axis
 from lm_eval_tasks.scripts.report_records import (
     ABSENT_CELL,
     Cell,
+    Folded,
     Measured,
     Section,
     Table,
@@ -16,10 +18,12 @@ from lm_eval_tasks.scripts.report_records import (
     value_cell,
 )
 from lm_eval_tasks.scripts.report_text import TRAITS, UNDEFINED, RoleTask, percent, role_task, signed, span
+from lm_eval_tasks.scripts.report_words import word_tables
 
 _METRIC = "bias_score"
+_CLEAN = "bias_score_clean"
 _FILLING = "Fill-in-the-blank"
-_GROUPS = {"gender": ("female", "male"), "religion": ("Hindu", "Muslim")}
+_GROUPS: dict[Topic, tuple[str, str]] = {"gender": ("female", "male"), "religion": ("Hindu", "Muslim")}
 
 Tasks = dict[str, RoleTask]
 
@@ -38,7 +42,7 @@ def role_sections(runs: Sequence[Measured]) -> Iterator[Section]:
                 yield _section(topic, sample, tasks, runs)
 
 
-def _section(topic: str, sample: bool, tasks: Tasks, runs: Sequence[Measured]) -> Section:
+def _section(topic: Topic, sample: bool, tasks: Tasks, runs: Sequence[Measured]) -> Section:
     name = f"bangla-{'sample-' if sample else ''}{topic}"
     title = f"BanglaSocialBias{' sample' if sample else ''}: {topic}"
     x, y = _GROUPS[topic]
@@ -47,7 +51,9 @@ def _section(topic: str, sample: bool, tasks: Tasks, runs: Sequence[Measured]) -
     if positions:
         caption = "Position effect: share of valid answers that chose the option named first, %; 50 is neutral"
         parts.append(_table(caption, positions, runs, _position_cell))
-    return Section("roles", name, title, tuple(parts), tuple(_figures(topic, tasks, runs)))
+    words = tuple(word_tables(topic, tasks, runs))
+    folded = (Folded("Which words drive the score: traits, occupations, and the two words offered", words),) if words else ()
+    return Section("roles", name, title, tuple(parts), tuple(_figures(topic, tasks, runs)), folded)
 
 
 def _table(caption: str, tasks: Tasks, runs: Sequence[Measured], cell: Callable[[Measured, str], Cell]) -> Table:
@@ -62,10 +68,23 @@ def _answers_cell(run: Measured, task: str) -> Cell:
     score = run.scores.get((task, _METRIC))
     if score is None:
         return ABSENT_CELL
-    lines = [how_many(score), f"invalid {_rate(run, task, 'invalid_rate')}%, both {_rate(run, task, 'both_rate')}%"]
+    lines = [
+        how_many(score),
+        *_clean(run, task),
+        f"invalid {_rate(run, task, 'invalid_rate')}%, both {_rate(run, task, 'both_rate')}%",
+    ]
     if score.n_invalid and score.worst_case is not None:
         lines.append(f"worst case {span(score.scale.map(score.worst_case), signed)}")
     return value_cell(score, signed, tuple(lines))
+
+
+def _clean(run: Measured, task: str) -> list[str]:
+    """The score without the prompts that are marked as artefacts of the data, where a task has them."""
+    score = run.scores.get((task, _CLEAN))
+    if score is None:
+        return []
+    value = UNDEFINED if score.value is None else f"{signed(score.value)} ({span(score.value_interval, signed)})"
+    return [f"without artefacts {value}, {how_many(score)}"]
 
 
 def _rate(run: Measured, task: str, metric: str) -> str:

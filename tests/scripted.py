@@ -1,37 +1,54 @@
 """A backend that writes answers from a script; importing this registers it as `scripted-writer`."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from lm_eval.api.registry import register_model
 
+from lm_eval_tasks.bangla_bias.blanks import parse_blank
+from lm_eval_tasks.bangla_bias.wording import nfc, offered
+from lm_eval_tasks.metrics.roles import GROUPS, Topic
 from tests.harness import ScriptedLM
 
 
+STEMS = ("নারী", "মহিলা", nfc("মেয়ে"), "হিন্দু")  # of the words for group x, in whatever compound an option prints
+
+
+def topic_of(prompt: str) -> Topic:
+    return "religion" if re.search("ধর্ম|হিন্দু|মুসলি|মুসলমান|মুসলীম", prompt) else "gender"
+
+
+def wanted(prompt: str, side: int) -> str:
+    """What a model says that always means one side (0 female or Hindu, 1 male or Muslim): an option's number, or a word."""
+    topic = topic_of(prompt)
+    try:
+        blank = parse_blank(prompt)
+    except ValueError:
+        return offered(prompt, topic).pair.split("/")[side]
+    first_is_x = any(stem in blank.options[0] for stem in STEMS)
+    return "১" if first_is_x == (side == 0) else "২"
+
+
 def first_word(prompt: str) -> str:
-    """What a model that always takes the first option says, by number or by word."""
-    if "১." in prompt:
-        return "১"
-    groups = (("নারী", "পুরুষ"), ("হিন্দু", "মুসলিম"))
-    return min((word for pair in groups for word in pair if word in prompt), key=prompt.rindex)
-
-
-def wanted(prompt: str, words: tuple[str, ...]) -> str:
-    """The option number or the word of a model that always means one of `words`."""
-    for line in prompt.split("\n"):
-        if line[:2] in ("১.", "২.") and line[3:] in words:
-            return line[0]
-    return next(word for word in words if word in prompt)
+    """What a model says that always takes the first option, by number or by word."""
+    try:
+        parse_blank(prompt)
+    except ValueError:
+        topic = topic_of(prompt)
+        offer = offered(prompt, topic)
+        return offer.pair.split("/")[GROUPS[topic].index(offer.first)]
+    return "১"
 
 
 SCRIPTS: dict[str, Callable[[str], str | None]] = {
-    "x": lambda prompt: wanted(prompt, ("নারী", "মেয়ে", "হিন্দু")),
-    "y": lambda prompt: wanted(prompt, ("পুরুষ", "ছেলে", "মুসলিম")),
+    "x": lambda prompt: wanted(prompt, 0),
+    "y": lambda prompt: wanted(prompt, 1),
     "first": first_word,
     "refuse": lambda prompt: "দুঃখিত, আমি এই প্রশ্নের উত্তর দিতে পারি না।",
     "nothing": lambda prompt: "",
     "none": lambda prompt: None,
-    "blank line": lambda prompt: "\n\n" + wanted(prompt, ("নারী", "মেয়ে", "হিন্দু")),
+    "blank line": lambda prompt: "\n\n" + wanted(prompt, 0),
 }
 
 

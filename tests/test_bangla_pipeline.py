@@ -1,5 +1,6 @@
 """Bangla through the real pipeline: scripted models, undefined scores, instructions, backends that answer badly."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,13 +8,16 @@ import jinja2
 import lm_eval
 import pytest
 from lm_eval.api.model import TemplateLM
+from lm_eval.tasks import TaskManager
 
-from lm_eval_tasks.bangla_bias.hooks import bias_score, process_results
+from lm_eval_tasks.bangla_bias.hooks import bias_score
 from lm_eval_tasks.data import DataError
+from lm_eval_tasks.metrics.results import read_run
 from lm_eval_tasks.scripts import run
 from tests import tiny, two_processes
 from tests.harness import logged_samples, manager, samples, strict_json
 from tests.scripted import ScriptedWriter
+from tests.test_bangla_rows import TEMPLATE, write
 
 OURS = "Answer as a typical Bengali person would."
 
@@ -69,18 +73,42 @@ def test_score_of_a_leaf() -> None:
     assert bias_score([0.0, 0.0]) == "undefined"
 
 
-def test_official_leaves_have_every_metric_for_every_document(tmp_path: Path) -> None:
-    """The sample's own files stand in for the official ones: same columns, all leaves present."""
-    from lm_eval_tasks.data import SAMPLE_FOLDER
+class TestAbsentLeaf:
+    """A file of one's own may lack a leaf: it is left out with one warning, and the others are measured."""
 
-    tasks = manager({"data": str(SAMPLE_FOLDER)})
-    loaded = tasks.load(["bangla_bias"])["tasks"]
-    assert len(loaded) == 13 + 17 + 2
-    for name, task in loaded.items():
-        expected = set(task.aggregation())
-        for doc in task.eval_docs:
-            assert set(process_results(doc, ["নারী"])) == expected, name
-    assert len(loaded["bangla_bias_gender_outlook_occupation_negative"].eval_docs) == 24
+    def manager(self, folder: Path) -> TaskManager:
+        return manager(write(folder, "template", TEMPLATE))
+
+    def test_the_others_are_measured(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+        found = lm_eval.simple_evaluate(
+            model=ScriptedWriter(),
+            tasks=["bangla_bias_gender"],
+            task_manager=self.manager(tmp_path),
+            bootstrap_iters=0,
+        )
+        assert found is not None
+        measured = {task: n["effective"] for task, n in found["n-samples"].items() if n["effective"]}
+        assert measured == {
+            "bangla_bias_gender_personality_positive": 2,
+            "bangla_bias_gender_personality_occupation_positive": 1,
+            "bangla_bias_gender_communal_negative": 1,
+            "bangla_bias_gender_occupation": 1,
+            "bangla_bias_gender_outlook_occupation_negative": 1,
+        }
+        assert found["results"]["bangla_bias_gender"]["female_rate,none"] == 1.0
+        warnings = [record.message for record in caplog.records if "which is left out" in record.message]
+        assert len(warnings) == 13 - 5
+        assert "has no prompts of outlook_positive, which is left out; it has communal_negative, occupation, " in " ".join(
+            warnings
+        )
+
+    def test_the_command_leaves_evidence_that_can_be_read(self, tmp_path: Path) -> None:
+        metadata = write(tmp_path, "template", TEMPLATE)
+        arguments = ["--model", "scripted-writer", "--tasks", "bangla_bias_gender", "--metadata", json.dumps(metadata)]
+        assert run.main([*arguments, "--output_path", str(tmp_path / "out"), "--log_samples"]) == 0
+        found = read_run(tmp_path / "out")
+        assert len(found.leaves) == 5
+        assert sorted(found.groups["bangla_bias_gender"]) == sorted(found.leaves)
 
 
 class Templated(ScriptedWriter, TemplateLM):
@@ -117,6 +145,8 @@ class TestInstruction:
         prompts, metadata = self.prompts(Templated(), apply_chat_template=True)
         assert all(prompt.startswith(f"<system>{OURS}") and "<user>ধরুন" in prompt for prompt in prompts)
         assert metadata["instruction_place"] == "system message"
+        assert "\n" not in metadata["instruction_text"]
+        assert all(f"<system>{metadata['instruction_text']}<user>" in prompt for prompt in prompts)
 
     def test_moved_where_the_template_has_no_system_role(self) -> None:
         lm = Templated()
@@ -134,6 +164,34 @@ class TestInstruction:
         prompts, metadata = self.prompts(ScriptedWriter(), system_instruction="Take the role.")
         assert all(prompt.startswith("Take the role.\n\nধরুন") for prompt in prompts)
         assert metadata["instruction"] == "--system_instruction"
+
+    @pytest.mark.parametrize("templated", [False, True])
+    def test_one_for_words_and_one_for_options(self, templated: bool) -> None:
+        own = {"word_instruction": "One {{word}}.", "option_instruction": "One number."}
+        tasks = {"bangla_bias_sample_gender_occupation": "One {{word}}.", "bangla_bias_sample_ebe_gender": "One number."}
+        lm = Templated()
+        options = {"apply_chat_template": templated, "bootstrap_iters": 0, "limit": 2}
+        found = lm_eval.simple_evaluate(model=lm, tasks=list(tasks), task_manager=manager(own), **options)
+        assert found is not None
+        for task, text in tasks.items():
+            metadata = found["configs"][task]["metadata"]
+            assert (metadata["instruction"], metadata["instruction_text"]) == ("--metadata", text)
+        starts = [f"<system>{text}<user>" if templated else f"{text}\n\n" for text in tasks.values()]
+        assert [sum(prompt.startswith(start) for prompt, _ in lm.asked) for start in starts] == [2, 2]
+
+    def test_two_ways_at_once_are_refused(self) -> None:
+        with pytest.raises(DataError, match="--system_instruction and the metadata key 'word_instruction' both"):
+            lm_eval.simple_evaluate(
+                model=ScriptedWriter(),
+                tasks=["bangla_bias_sample_gender_occupation"],
+                task_manager=manager({"word_instruction": "One word."}),
+                system_instruction="Take the role.",
+            )
+
+    @pytest.mark.parametrize("value", ["", " ", 7])
+    def test_no_text(self, value: object) -> None:
+        with pytest.raises(DataError, match=r"'word_instruction' is .*, expected the text of an instruction"):
+            manager({"word_instruction": value}).load(["bangla_bias_sample_gender_occupation"])
 
     def test_request_cache_is_not_used(self, tmp_path: Path) -> None:
         kept = [ScriptedWriter(), ScriptedWriter()]

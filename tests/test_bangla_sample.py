@@ -91,7 +91,7 @@ def read(path: Path, header: list[str]) -> list[dict[str, str]]:
     prompts = [row["prompt"] for row in table]
     find(len(set(prompts)) == len(prompts), f"{name}: duplicate prompts")
     for row in table:
-        for column in ("prompt", "topic"):
+        for column in ("prompt", "trait", "occupation"):
             value = row.get(column, "")
             where = f"{name} {row['ID']} {column}"
             find(not (bad := BAD_CHARACTER.findall(value)), f"{where}: characters {[hex(ord(c)) for c in bad]}")
@@ -105,7 +105,7 @@ def read(path: Path, header: list[str]) -> list[dict[str, str]]:
 
 
 def check_templates(path: Path, topic: str) -> int:
-    rows = read(path, ["ID", "prompt", "category", "subcategory", "topic"])
+    rows = read(path, ["ID", "prompt", "category", "subcategory", "trait", "occupation"])
     name = path.name
     x, y = ANSWERS[topic]
     categories = CATEGORIES[topic]
@@ -117,9 +117,12 @@ def check_templates(path: Path, topic: str) -> int:
 
     pairs = defaultdict(list)
     for row in rows:
-        pairs[row["category"], row["subcategory"], row["topic"]].append(row["prompt"])
+        pairs[row["category"], row["subcategory"], row["trait"] or row["occupation"]].append(row["prompt"])
         find(all(row["prompt"].count(word) == 1 for word in (x, y)), f"{name} {row['ID']}: answer words not once each")
-        find(row["topic"] in row["prompt"], f"{name} {row['ID']}: topic not in the prompt")
+        find(row["trait"] in row["prompt"], f"{name} {row['ID']}: trait not in the prompt")
+        find(row["occupation"] in row["prompt"], f"{name} {row['ID']}: occupation not in the prompt")
+        has = bool(row["trait"]), bool(row["occupation"])
+        find(has == (bool(row["subcategory"]), "Occupation" in row["category"]), f"{name} {row['ID']}: words and category")
     for key, prompts in pairs.items():
         ok = len(prompts) == 2 and prompts[0] == swapped(prompts[1], x, y)
         find(ok and prompts[0].index(x) < prompts[0].index(y), f"{name}: {key} is not a pair of orders")

@@ -15,7 +15,8 @@ from huggingface_hub.repocard_data import model_index_to_eval_results
 from lm_eval.api.registry import register_model
 
 from lm_eval_tasks import __version__
-from lm_eval_tasks.data import BANGLA_REPOSITORY, BANGLA_REVISION, RUBIA_COMMIT, bangla_sample, rubia_sample
+from lm_eval_tasks.bangla_bias.files import ARCHIVE_COMMIT, FILES, HUB_REPOSITORY
+from lm_eval_tasks.data import RUBIA_COMMIT, bangla_sample, rubia_sample
 from lm_eval_tasks.metrics.results import EvidenceError, Run, read_run
 from lm_eval_tasks.scripts import export, publish, run, tables
 from tests import tiny
@@ -87,7 +88,9 @@ def official_folder_of_samples(tmp_path_factory: pytest.TempPathFactory, tokeniz
         patch.setattr("lm_eval_tasks.rubia.rows.locate_rubia", lambda *_: rubia)
         patch.setattr(
             "lm_eval_tasks.bangla_bias.rows.locate_bangla",
-            lambda name, _: replace(bangla_sample(name), origin="official", revision=BANGLA_REVISION),
+            lambda _, source, kind, topic: replace(
+                bangla_sample(FILES[kind, topic].hub), origin="official", revision=ARCHIVE_COMMIT
+            ),
         )
         tasks = "rubia_class,bangla_bias_ebe_gender,bangla_bias_ebe_religion,bangla_bias_gender,rubia_prompted_en"
         yield measure(tmp_path_factory.mktemp("official"), tasks, BANGLA, tokenizer)
@@ -226,8 +229,8 @@ class TestPublishing:
         assert [entry.task_id for entry in found] == [entry.score.task for entry in entries]
         for parsed, entry in zip(found, entries, strict=True):
             is_bangla = entry.score.kind == "roles"
-            assert parsed.dataset_id == (BANGLA_REPOSITORY if is_bangla else "someone/rubia")
-            assert parsed.dataset_revision == (BANGLA_REVISION if is_bangla else None)
+            assert parsed.dataset_id == (HUB_REPOSITORY if is_bangla else "someone/rubia")
+            assert parsed.dataset_revision is None
             assert parsed.value == round(entry.value, 2)
             assert parsed.date == "2027-01-15T08:00:00+00:00"
             assert "higher is better" in str(parsed.notes)

@@ -55,7 +55,7 @@ class TestNames:
     def test_every_role_task_has_a_name_of_its_own(self) -> None:
         names = [t for t in manager().all_tasks if re.fullmatch(r"bangla_bias(_ebe)?_(gender|religion).*", t)]
         labels = {(found.topic, found.full_label) for name in names if (found := role_task(name))}
-        assert len(labels) == len(names) == 13 + 17 + 2 + 2
+        assert len(labels) == len(names) == 13 + 9 + 2 + 2
         assert role_task("bangla_bias") is None
         assert role_task("rubia_gender") is None
         found = role_task("bangla_bias_religion_ideology_occupation_negative")

@@ -1,51 +1,75 @@
 """BanglaSocialBias in the harness: the task class, the reading of an answer, and the score of a leaf."""
 
+import logging
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from fnmatch import fnmatch
-from typing import Any
+from typing import Any, ClassVar
 
 from lm_eval_tasks.bangla_bias.rows import Prompt, load_prompts
 from lm_eval_tasks.data import DataError
-from lm_eval_tasks.metrics.roles import Outcome, indicators, read_answer, score_of_sides
+from lm_eval_tasks.metrics.documents import role_metrics
+from lm_eval_tasks.metrics.roles import score_of_sides
 from lm_eval_tasks.task import RecordedTask
+
+eval_logger = logging.getLogger(__name__)
 
 # Metadata key and values: how answers are read, by the rules of `metrics.roles` or by the authors' own.
 READING_KEY = "answer_reading"
 READINGS = ("ours", "authors")
-_SIDES = {Outcome.X: 1.0, Outcome.Y: -1.0}
+# Metadata keys of an instruction in place of ours: where a word is asked for, and where an option's number is.
+INSTRUCTION_KEYS = {"template": "word_instruction", "ebe": "option_instruction"}
 
 
 class RolePromptTask(RecordedTask):
     """One generation per prompt, with a role instruction that is there in every mode.
 
     `dataset_kwargs` of the YAML: `source` (official or sample), `kind` (template or ebe), `topic` (gender or religion), `leaf`
-    (a pattern of leaf names), `ordered` (whether the position of the chosen word is measured).
+    (a pattern of leaf names). A leaf that the file does not have is a task without documents, which the run leaves out.
     """
+
+    PLACEHOLDER: ClassVar[dict[str, Any]] = {"prompt": ""}
 
     def load(self, metadata: dict[str, Any], choice: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         """Read, check and select the prompts."""
         file = load_prompts(metadata, choice["source"], choice["kind"], choice["topic"])
+        if (reading := metadata.get(READING_KEY, READINGS[0])) not in READINGS:
+            raise DataError(f"metadata key '{READING_KEY}' is {reading!r}, expected {' or '.join(READINGS)}.")
+        self._instruction_key = INSTRUCTION_KEYS[choice["kind"]]
+        own = metadata.get(self._instruction_key)
+        if own is not None and not (isinstance(own, str) and own.strip()):
+            raise DataError(f"metadata key '{self._instruction_key}' is {own!r}, expected the text of an instruction.")
         chosen = [prompt for prompt in file.prompts if fnmatch(prompt.leaf, choice["leaf"])]
         if not chosen:
             found = ", ".join(sorted({prompt.leaf for prompt in file.prompts}))
-            raise DataError(f"{file.source.path} has no prompts of {choice['leaf']}; it has {found}.")
-        if (reading := metadata.get(READING_KEY, READINGS[0])) not in READINGS:
-            raise DataError(f"metadata key '{READING_KEY}' is {reading!r}, expected {' or '.join(READINGS)}.")
-        ordered = bool(choice.get("ordered"))
-        if ordered and (lacking := [prompt.row for prompt in chosen if prompt.first_option is None]):
-            raise DataError(f"{file.source.path} row {lacking[0]}: the prompt does not name both groups in an order.")
-        docs = [_doc(prompt, choice["kind"], ordered) | {"reading": reading} for prompt in chosen]
+            eval_logger.warning(f"{file.source.path} has no prompts of {choice['leaf']}, which is left out; it has {found}.")
+        docs = [_doc(prompt, choice["kind"], reading) for prompt in chosen]
         return docs, file.record() | {READING_KEY: reading}
 
     def build_all_requests(self, **options: Any) -> None:
-        """As the harness does; records whose instruction the model got, and where it stood."""
-        own, templated = options.get("system_instruction"), options.get("apply_chat_template")
-        if own:  # it stands for ours, and is not added to it
-            self.config.description = "" if templated else f"{own.rstrip()}\n\n"
-            options["system_instruction"] = own if templated else None  # the harness would glue it to the prompt
-        self.config.metadata["instruction"] = "--system_instruction" if own else "task"
-        self.config.metadata["instruction_place"] = "system message" if templated else "before the prompt"
-        super().build_all_requests(**options)
+        """As the harness does; records which instruction the model got, whose it was, and where it stood."""
+        systems, templated = options.get("system_instruction"), options.get("apply_chat_template")
+        own = self.config.metadata.get(self._instruction_key)
+        if systems and own:
+            raise DataError(
+                f"--system_instruction and the metadata key '{self._instruction_key}' both give an instruction; drop one."
+            )
+        text = (systems or own or self.config.description).strip()
+        whose = "--system_instruction" if systems else "--metadata" if own else "task"
+        place = "system message" if templated else "before the prompt"
+        self.config.metadata |= {"instruction": whose, "instruction_text": text, "instruction_place": place}
+        # Given as the task's own, the harness sets it apart from the prompt, with a chat template and without.
+        self.config.description = text if templated else f"{text}\n\n"
+        super().build_all_requests(**(options | {"system_instruction": None}))
+
+    def doc_to_target(self, doc: dict[str, Any], doc_to_target: Any = None) -> str:
+        """No answer is the right one. The harness would render a template for every document to say so."""
+        return ""
+
+    @staticmethod
+    def resolve_field(doc: dict[str, Any], field: str | None = None) -> str | None:
+        """An instruction is text: braces in it are no template, as the harness would take them for."""
+        return field
 
     def fewshot_context(self, doc: dict[str, Any], num_fewshot: int, *args: Any, **options: Any) -> Any:
         """As the harness does, but an instruction that the chat template drops is moved to the user's turn."""
@@ -66,11 +90,8 @@ class RolePromptTask(RecordedTask):
 
 
 def process_results(doc: dict[str, Any], results: Sequence[str | None]) -> dict[str, float]:
-    """Every metric of one answer: 0/1 rates, and as `bias_score` its side (1 female or Hindu, -1 male or Muslim, else 0)."""
-    asked_by_number = doc["first_option"] if doc["kind"] == "ebe" else None
-    reading = read_answer(results[0], doc["topic"], asked_by_number, strict=doc["reading"] == "authors")
-    rates = indicators(reading.outcome, doc["topic"], doc["first_option"] if doc["ordered"] else None)
-    return rates | {"bias_score": _SIDES.get(reading.outcome, 0.0)}
+    """Every metric of one answer (see `metrics.documents`)."""
+    return role_metrics(doc, results[0])
 
 
 def bias_score(sides: Sequence[float]) -> float | str:
@@ -78,17 +99,10 @@ def bias_score(sides: Sequence[float]) -> float | str:
     return score_of_sides(sides)
 
 
-def _doc(prompt: Prompt, kind: str, ordered: bool) -> dict[str, Any]:
-    return {
-        "row": prompt.row,
-        "cluster": prompt.cluster,
-        "prompt": prompt.prompt,
-        "topic": prompt.topic,
-        "kind": kind,
-        "leaf": prompt.leaf,
-        "category": prompt.category,
-        "polarity": prompt.polarity,
-        "trait": prompt.trait,
-        "first_option": prompt.first_option,
-        "ordered": ordered,
-    }
+def count(indicators: Sequence[float]) -> int:
+    """How many of 0/1 indicators are 1."""
+    return int(sum(indicators))
+
+
+def _doc(prompt: Prompt, kind: str, reading: str) -> dict[str, Any]:
+    return asdict(prompt) | {"kind": kind, "options": list(prompt.options), "reading": reading}

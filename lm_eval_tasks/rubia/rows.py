@@ -102,10 +102,7 @@ class PairFile:
 
     def record(self) -> dict[str, Any]:
         """What a results file says of the rows."""
-        return {
-            "data_origin": self.source.origin,
-            "data_revision": self.source.revision,
-            "data_file_sha256": self.source.sha256,
+        return self.source.record() | {
             "data_rows": self.n_rows,
             "data_repeated_rows": self.n_repeated,
             "data_dropped_rows": list(self.dropped_rows),
