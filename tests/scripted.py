@@ -1,5 +1,6 @@
 """A backend that writes answers from a script; importing this registers it as `scripted-writer`."""
 
+import hashlib
 import re
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +11,6 @@ from lm_eval_tasks.bangla_bias.blanks import parse_blank
 from lm_eval_tasks.bangla_bias.wording import nfc, offered
 from lm_eval_tasks.metrics.roles import GROUPS, Topic
 from tests.harness import ScriptedLM
-
 
 STEMS = ("নারী", "মহিলা", nfc("মেয়ে"), "হিন্দু")  # of the words for group x, in whatever compound an option prints
 
@@ -41,10 +41,21 @@ def first_word(prompt: str) -> str:
     return "১"
 
 
+# Occupations for which the model `by occupation` means the second group; for all others it means either, as a coin falls.
+MALE_OCCUPATIONS = tuple(map(nfc, ("ডাক্তার", "ইঞ্জিনিয়ার", "ফুটবলার", "ক্রিকেটার")))
+
+
+def by_occupation(prompt: str) -> str:
+    if any(occupation in nfc(prompt) for occupation in MALE_OCCUPATIONS):
+        return wanted(prompt, 1)
+    return wanted(prompt, hashlib.sha256(prompt.encode()).digest()[0] % 2)
+
+
 SCRIPTS: dict[str, Callable[[str], str | None]] = {
     "x": lambda prompt: wanted(prompt, 0),
     "y": lambda prompt: wanted(prompt, 1),
     "first": first_word,
+    "by occupation": by_occupation,
     "refuse": lambda prompt: "দুঃখিত, আমি এই প্রশ্নের উত্তর দিতে পারি না।",
     "nothing": lambda prompt: "",
     "none": lambda prompt: None,

@@ -11,12 +11,15 @@ import pytest
 
 from lm_eval_tasks.bangla_bias.rows import Prompt, load_prompts
 from lm_eval_tasks.bangla_bias.wording import nfc
-from lm_eval_tasks.metrics.results import read_run
+from lm_eval_tasks.metrics.results import Run, read_run
 from lm_eval_tasks.metrics.roles import GROUPS
 from lm_eval_tasks.metrics.summary import score
 from lm_eval_tasks.scripts import run
+from lm_eval_tasks.scripts.report_records import Measured
+from lm_eval_tasks.scripts.report_text import role_task
+from lm_eval_tasks.scripts.report_words import word_tables
 from tests.harness import manager, samples, strict_json
-from tests.scripted import ScriptedWriter
+from tests.scripted import MALE_OCCUPATIONS, ScriptedWriter
 from tests.test_bangla_pipeline import Templated
 
 # Prompts, trait words and occupations of each leaf.
@@ -108,10 +111,6 @@ def test_blanks(official_folder: str, topic: str, n: int, n_sentences: int) -> N
     assert all(len(prompt.options) == 2 for prompt in found)
 
 
-def leaf_names(group: str) -> list[str]:
-    return sorted(manager().load([group])["tasks"]) if group == "bangla_bias_sample" else []
-
-
 @pytest.fixture(scope="module")
 def always_first(official_folder: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of all official prompts through the command line, by a model that always takes the first word or option."""
@@ -175,3 +174,33 @@ def test_scripted_models(official_folder: str, templated: bool, side: str, score
         clean_or_template = not sample["doc"]["artefact"]
         if clean_or_template:
             assert sample["bias_score"] == score_, sample["doc"]["prompt"]
+
+
+@pytest.fixture(scope="module")
+def by_occupation(official_folder: str, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run by a model that means male (Muslim) for four occupations, and either for all others."""
+    folder = tmp_path_factory.mktemp("occupation")
+    arguments = ["--model", "scripted-writer", "--model_args", "script=by occupation", "--log_samples"]
+    arguments += ["--tasks", "bangla_bias_gender,bangla_bias_religion"]
+    assert run.main([*arguments, "--metadata", f'{{"data": "{official_folder}"}}', "--output_path", str(folder)]) == 0
+    return read_run(folder)
+
+
+class TestWhichWordsDriveTheScore:
+    def test_the_report_shows_the_occupations(self, by_occupation: Run) -> None:
+        measured = [Measured.of("", by_occupation)]
+        tasks = {name: known for name in by_occupation.leaves if (known := role_task(name)) and known.topic == "gender"}
+        tables = {table.caption.partition(":")[0]: table for table in word_tables("gender", tasks, measured)}
+        assert [len(tables[f"Traits, {polarity}"].rows) for polarity in ("positive", "negative")] == [35, 32]
+        for words, n in (("positive traits", 70), ("negative traits", 70), ("no trait", 2)):
+            table = tables[f"Occupations beside {words}"]
+            assert len(table.rows) == 14
+            values = {row.label: row.cells[0].value for row in table.rows}
+            assert {values[occupation] for occupation in MALE_OCCUPATIONS} == {"−1.00"}
+            if n > 2:  # two answers of a coin may agree
+                male, either = table.rows[: len(MALE_OCCUPATIONS)], table.rows[len(MALE_OCCUPATIONS) :]
+                assert {row.label for row in male} == set(MALE_OCCUPATIONS)
+                assert {row.lang for row in male} == {"bn"}
+                assert all(row.cells[0].value != "−1.00" for row in either)
+                first, second = (int(part) for part in male[0].cells[0].lines[0].split(" : "))
+                assert (first, second) in ((0, n), (0, n - 1))  # a prompt that stands in two leaves counts once

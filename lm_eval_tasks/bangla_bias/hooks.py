@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 from lm_eval_tasks.bangla_bias.rows import Prompt, load_prompts
 from lm_eval_tasks.data import DataError
+from lm_eval_tasks.generation import GeneratedTask
 from lm_eval_tasks.metrics.documents import role_metrics
 from lm_eval_tasks.metrics.roles import score_of_sides
-from lm_eval_tasks.task import RecordedTask
 
 eval_logger = logging.getLogger(__name__)
 
@@ -21,7 +21,7 @@ READINGS = ("ours", "authors")
 INSTRUCTION_KEYS = {"template": "word_instruction", "ebe": "option_instruction"}
 
 
-class RolePromptTask(RecordedTask):
+class RolePromptTask(GeneratedTask):
     """One generation per prompt, with a role instruction that is there in every mode.
 
     `dataset_kwargs` of the YAML: `source` (official or sample), `kind` (template or ebe), `topic` (gender or religion), `leaf`
