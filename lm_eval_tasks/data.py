@@ -68,8 +68,8 @@ class Source:
 
 
 def cache_folder() -> Path:
-    """Folder of downloaded files (`LM_EVAL_BIAS_CACHE` overrides the platform's own cache folder)."""
-    return Path(pooch.os_cache("lm-eval-bias") if (chosen := os.environ.get("LM_EVAL_BIAS_CACHE")) is None else chosen)
+    """Folder of downloaded files (`LM_EVAL_BIAS_CACHE`, where it is not empty, overrides the platform's own cache folder)."""
+    return Path(os.environ.get("LM_EVAL_BIAS_CACHE") or pooch.os_cache("lm-eval-bias")).expanduser()
 
 
 def locate_rubia(folder: str | None = None, named: str | Sequence[str] | None = None) -> Source:
@@ -164,8 +164,15 @@ def download(url: str, sha256: str, file: str, name: str, processor: Callable[..
 
     `name` is the place below a local folder that can stand in for it.
     """
+    cached = cache_folder() / file
     try:
         found = pooch.retrieve(url, known_hash=f"sha256:{sha256}", fname=file, path=cache_folder(), processor=processor)
+        _let_all_read(cached)
+    except PermissionError as error:
+        raise DataError(
+            f"{cached} is there or could be written, but not by this user ({error}). Ask its owner to let all read it, "
+            f"or name a cache of your own: LM_EVAL_BIAS_CACHE=DIR."
+        ) from error
     except (requests.RequestException, OSError) as error:
         raise DataError(
             f"cannot download {url} ({type(error).__name__}), and it is not cached in {cache_folder()}. {ways_out(name)}"
@@ -177,6 +184,12 @@ def download(url: str, sha256: str, file: str, name: str, processor: Callable[..
             f'--metadata \'{{"{DATA_KEY}": "DIR"}}\'.'
         ) from error
     return Path(found) if processor is None else found
+
+
+def _let_all_read(path: Path) -> None:
+    """A download is made with rights for its owner alone, and a cache may be shared."""
+    if path.stat().st_uid == getattr(os, "geteuid", lambda: None)():  # Windows has no such rights
+        path.chmod(path.stat().st_mode | 0o044)
 
 
 def sha256_of(path: Path) -> str:

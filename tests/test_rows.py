@@ -2,6 +2,7 @@
 
 import hashlib
 import http.server
+import os
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -166,6 +167,25 @@ class TestDownload:
         path.write_text("damaged")
         assert locate_rubia().path.read_bytes() == ROWS.encode()
 
+    @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be another user")
+    @pytest.mark.parametrize("mode", [None, 0o600])
+    def test_another_user_of_the_cache(self, server: Path, mode: int | None) -> None:
+        first = locate_rubia()
+        for folder in (first.path.parent, *first.path.parents):
+            if folder.stat().st_uid == 0 and folder != Path("/"):
+                folder.chmod(folder.stat().st_mode | 0o055)
+        if mode:
+            first.path.chmod(mode)
+        os.seteuid(65534)
+        try:
+            if mode is None:
+                assert locate_rubia() == first
+            else:
+                with pytest.raises(DataError, match=r"rubia-.*not by this user .*LM_EVAL_BIAS_CACHE=DIR"):
+                    locate_rubia()
+        finally:
+            os.seteuid(0)
+
     def test_wrong_hash(self, server: Path) -> None:
         (server / "rubia.tsv").write_text("<html>please log in</html>")
         with pytest.raises(DataError, match=r"gave a file with another SHA-256 than .*Nothing was kept"):
@@ -176,6 +196,10 @@ class TestDownload:
         (server / "rubia.tsv").unlink()
         with pytest.raises(DataError, match=r"cannot download http.* \(HTTPError\), and it is not cached"):
             locate_rubia()
+
+    def test_an_empty_name_of_the_cache_is_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("LM_EVAL_BIAS_CACHE", "")
+        assert data.cache_folder().name == "lm-eval-bias"
 
     def test_offline_without_cache_names_three_ways_out(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(data, "RUBIA_URL", "http://127.0.0.1:9/rubia.tsv")  # the discard port: nobody answers
