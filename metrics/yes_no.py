@@ -1,7 +1,7 @@
 """Read an answer to a yes/no question, in English or Russian: exactly one of `yes`, `no`, `invalid`.
 
 Rules, all ours (the RuBia paper does not print how ChatGPT's answers were read):
-1. Closed reasoning blocks are removed; an open one makes the answer invalid, since the model had not finished.
+1. Thinking, role tokens and a next turn are cut off (`answer_text`); thinking that never ended makes the answer invalid.
 2. Words are runs of letters, lower case: yes, да are yes; no, нет are no. Either language is read for either question.
 3. The first word decides where it is one of these ("Yes, sentence A ...", "Нет. ..."), also after a marker such as
    "Answer:" or "Ответ:", but not as part of a phrase ("No opinion", "Нет мнения").
@@ -15,7 +15,7 @@ import unicodedata
 from itertools import pairwise
 from typing import Literal
 
-from lm_eval_tasks.metrics.reasoning import without_reasoning
+from lm_eval_tasks.metrics.answer_text import answer_part
 
 YesNo = Literal["yes", "no", "invalid"]
 
@@ -29,7 +29,7 @@ _REFUSAL = re.compile(
 
 def read_yes_no(text: str | None) -> YesNo:
     """Read one answer by the rules of this module."""
-    stated = None if text is None else without_reasoning(text)
+    stated = None if text is None else answer_part(text)
     if stated is None:
         return "invalid"
     plain = unicodedata.normalize("NFKC", stated).lower()
