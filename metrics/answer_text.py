@@ -31,7 +31,7 @@ _BLOCKS = (  # opening, closing
     (r"<\|channel>", r"<channel\|>"),  # Gemma
     (r"\[unused16\]", r"\[unused17\]"),  # Pangu
     (r"<\|im_start\|>\s*think\b", r"<\|im_start\|>\s*answer\b"),  # s1
-    (r"\A\s*here(?: is|'s) my thought process:", r"^\W*here(?: is|'s) my response:"),  # Granite
+    (r"\A\s*here(?: is|'s) my thought process:", r"^[*# ]{0,8}here(?: is|'s) my response:"),  # Granite
     (r"\A\s*thinking(?:\.\.\.|…)$", r"(?:\.\.\.|…)done thinking\.$"),  # Ollama
 )
 _CLOSINGS = "|".join([rf"</{_TAG}>", r"<[|｜]/(?:think|thinking|thought|reasoning)[|｜]>", *(end for _, end in _BLOCKS[2:])])
@@ -56,11 +56,11 @@ _TOKEN = (
 _OPENS_ANSWER = r"<\|(?:begin_of_(?:box|solution|answer)|start_(?:response|text)|message)\|>"
 _USER_TURN = (
     rf"(?:{_TOKEN}\s*{_USER}\b|<[|｜](?:user|human|system|user_token|system_token)[|｜]>|\[inst\]|<\|start_header_id\|>\s*{_USER}\b"
-    rf"|^\W*#+ *(?:instructions?|input|question|{_USER})\b|^(?:{_USER}|instruction) ?:|^user$)"
+    rf"|^ {{0,3}}#{{1,6}} *(?:instructions?|input|question|{_USER})\b|^(?:{_USER}|instruction) ?:|^user$)"
 )
 _ASSISTANT_TURN = (
     rf"(?:{_TOKEN}\s*{_ASSISTANT}\b(?:<\|end_header_id\|>)?|<[|｜](?:{_ASSISTANT}|chatbot_token)[|｜]>|\[/inst\]"
-    rf"|^#+ *(?:response|answer|output|{_ASSISTANT})\b ?:?|^{_ASSISTANT} ?:|^{_ASSISTANT}$)"
+    rf"|^ {{0,3}}#{{1,6}} *(?:response|answer|output|{_ASSISTANT})\b ?:?|^{_ASSISTANT} ?:|^{_ASSISTANT}$)"
 )
 _USER_FIRST = re.compile(rf"\A\s*(?:(?!{_USER_TURN}){_TOKEN}\s*)*{_USER_TURN}(?:.*?{_ASSISTANT_TURN}|.*)", _FLAGS)
 _LEADING = re.compile(rf"\A\s*(?:(?:{_ASSISTANT_TURN}|(?!{_USER_TURN}){_TOKEN})\s*)+", _FLAGS)
@@ -84,7 +84,8 @@ def answer_part(text: str, prompt: str | None = None) -> str | None:
     final = _final_channel(text)
     if final is None:
         return None
-    for opening, closing in _BLOCKS:
+    # Without any closing mark each opening would search the whole text for one.
+    for opening, closing in _BLOCKS if re.search(_CLOSINGS, final, flags=_FLAGS) else ():
         final = re.sub(f"{opening}.*?{closing}", "\n", final, flags=_FLAGS)
     final = re.split(_CLOSINGS, final, flags=_FLAGS)[-1]
     turn = _own_turn(final)

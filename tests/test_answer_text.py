@@ -206,6 +206,11 @@ def test_marked_answers(text: str, answer: str) -> None:
     assert answer_part(text) == answer
 
 
+@pytest.mark.parametrize("piece", ["\n", "#", "<think>", "<s> ", "a:\n", "analysis "])
+def test_a_text_that_repeats_without_end_is_read(piece: str) -> None:
+    assert answer_part(f"{piece * 20_000}<think>") is None
+
+
 @given(
     st.text(st.sampled_from("<>|/[]◁▷think final assistant\nanalysis:#userДа"), max_size=60), st.none() | st.text(max_size=20)
 )
