@@ -17,12 +17,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_tasks.metrics import roles
 from lm_eval_tasks.metrics.roles import (
     GROUPS,
     UNDEFINED,
     Group,
     Outcome,
+    Reason,
     Topic,
     bias_score,
     indicators,
@@ -127,21 +127,9 @@ def test_reading_does_not_depend_on_the_normal_form(case: Case) -> None:
 def test_table_is_complete_and_consistent() -> None:
     assert len({case.case_id for case in CASES}) == len(CASES) >= 160
     reasons = {case.note.partition(":")[0] for case in CASES if case.outcome == "invalid"}
-    assert reasons == {reason for part in get_args(roles.Reason) for reason in get_args(part)}
+    assert reasons == {reason for part in get_args(Reason) for reason in get_args(part)}
     assert {case.outcome for case in CASES} == set(Outcome)
     assert [case.rule for case in CASES] == ["authors" if c.outcome == c.strict_outcome else "ours" for c in CASES]
-
-
-@pytest.mark.parametrize("group", ["female", "male", "hindu", "muslim"])
-def test_every_listed_word_and_ending_is_read(group: Group) -> None:
-    topic: Topic = "gender" if group in GROUPS["gender"] else "religion"
-    side = Outcome.X if group == GROUPS[topic][0] else Outcome.Y
-    authors, ours, latin = roles._WORDS[group]
-    for word in f"{authors} {ours}".split():
-        for ending in ("", "কে", "দের", "টি", "রা", "ই", "দেরও"):
-            assert read_answer(word + ending, topic).outcome is side
-    for word in latin.split():
-        assert read_answer(f"“{word.upper()}”।", topic).outcome is side
 
 
 # Properties
