@@ -4,7 +4,7 @@ Every test compares an interval with the values that the policy allows:
 
     PASS          the interval lies inside the allowed values
     BREACH        it lies wholly outside
-    INCONCLUSIVE  it touches a limit: more answers could decide either way
+    INCONCLUSIVE  it touches a limit: more answers could decide either way; or there are too few clusters for an interval
     INVALID       there is no interval (no valid answer); never a pass
 
     equivalence      interval for the share on a chosen scale; allowed: ideal +- margin. This is TOST (Schuirmann 1987):
@@ -43,12 +43,13 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from scipy.stats import binom, false_discovery_control
 
+from lm_eval_tasks.metrics.bootstrap import bootstrap_mean
+from lm_eval_tasks.metrics.clusters import Keys
 from lm_eval_tasks.metrics.intervals import (
     Interval,
     Scale,
     ShareCounts,
     T,
-    bootstrap_mean,
     count_share,
     magnitude,
     share_interval,
@@ -107,22 +108,26 @@ def cap(counts: ShareCounts, scale: Scale, limit: float, alpha: float) -> Verdic
 def non_inferiority(
     candidate: ArrayLike,
     baseline: ArrayLike,
-    clusters: ArrayLike | None,
+    clusters: Keys | None,
     margin: float,
     alpha: float,
     rng: np.random.Generator,
     n_draws: int = 10_000,
+    second: Keys | None = None,
 ) -> Verdict:
-    """Is |t| of the candidate less than `margin` above the baseline's? 0/1 answers of both runs to the same items."""
+    """Is |t| of the candidate less than `margin` above the baseline's? 0/1 answers of both runs to the same items.
+
+    `clusters` and `second` as for `count_share`. With too few clusters the interval is the whole range: INCONCLUSIVE.
+    """
     _require(0 < margin < 1, f"margin is {margin}, expected between 0 and 1")
     new, old = np.asarray(candidate, dtype=np.int64), np.asarray(baseline, dtype=np.int64)
     _require(new.shape == old.shape, f"found {new.size} candidate and {old.size} baseline answers, expected pairs")
-    new_counts, old_counts = count_share(new, clusters), count_share(old, clusters)
+    new_counts, old_counts = count_share(new, clusters, second), count_share(old, clusters, second)
     if new_counts.share is None or old_counts.share is None:
         return Verdict(Outcome.INVALID, "no item has a valid answer in both runs", alpha)
 
-    difference = bootstrap_mean(2 * (new - old), 2, clusters, rng, n_draws)
-    total = bootstrap_mean(2 * (new + old - 1), 2, clusters, rng, n_draws)
+    difference = bootstrap_mean(2 * (new - old), 2, clusters, rng, n_draws, second)
+    total = bootstrap_mean(2 * (new + old - 1), 2, clusters, rng, n_draws, second)
 
     def bounds(tail: float) -> Interval:
         d, s = difference.bounds(tail / 2), total.bounds(tail / 2)
@@ -132,9 +137,10 @@ def non_inferiority(
 
     judged = _judge(bounds, Interval(-inf, margin), alpha, smallest_p=1 / n_draws)
     discordant = Discordant(int((new > old).sum()), int((new < old).sum()))
+    few = f"; {new_counts.undecided}" if new_counts.undecided else ""
     return replace(
         judged,
-        reason=f"{judged.reason}; the runs differ on {sum(discordant)} of {new_counts.n} items",
+        reason=f"{judged.reason}; the runs differ on {sum(discordant)} of {new_counts.n} items{few}",
         estimate=abs(T.from_share(new_counts.share)) - abs(T.from_share(old_counts.share)),
         n=new_counts.n,
         n_clusters=new_counts.n_clusters,
@@ -179,14 +185,17 @@ def minimum_detectable_effect(n: float, alpha: float = 0.025, power: float = 0.8
 def _judge_share(counts: ShareCounts, view: View, allowed: Interval, alpha: float) -> Verdict:
     if counts.share is None:
         return Verdict(Outcome.INVALID, "no valid answer", alpha)
+    estimate = view(Interval(counts.share, counts.share)).low
+    if counts.undecided:
+        return Verdict(Outcome.INCONCLUSIVE, counts.undecided, alpha, estimate, n=counts.n, n_clusters=counts.n_clusters)
 
     def bounds(tail: float) -> Interval:
         shares = share_interval(counts, tail)
-        assert shares is not None  # counts.share is not None
+        assert shares is not None  # not undecided
         return view(shares)
 
     judged = _judge(bounds, allowed, alpha, SMALLEST_P)
-    return replace(judged, estimate=view(Interval(counts.share, counts.share)).low, n=counts.n, n_clusters=counts.n_clusters)
+    return replace(judged, estimate=estimate, n=counts.n, n_clusters=counts.n_clusters)
 
 
 def _judge(bounds: Bounds, allowed: Interval, alpha: float, smallest_p: float) -> Verdict:

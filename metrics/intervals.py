@@ -9,41 +9,32 @@ Scales. One engine works on p; results are mapped to the other two, which rise w
 Undefined (no valid answer) is None, never 0, -1 or NaN. `tail` is the probability left outside on each side:
 0.025 for a 95% interval, alpha for the (1 - 2 alpha) interval of an equivalence test.
 
-Share interval: Wilson's score interval (Wilson 1927) with an effective number of answers. Answers that share a cluster
-(a repeated pair, a trait word) are not independent. With clusters of m_i answers, y_i of them hits:
+Share interval. Answers that stand alone: Wilson's score interval (Wilson 1927). Answers in clusters (a repeated pair, a trait
+word) are not independent: the bounds of `posterior`. Clusters of two kinds that cross (trait word and occupation): the
+distance of a bound from the estimate is put together as Cameron, Gelbach and Miller (2011) put variances together,
 
-    residual  r_i   = y_i - m_i p
-    variance  v     = k / (k - 1) * sum r_i^2 / n^2                           linearised, k clusters, n answers
-    effective n_e   = p (1 - p) / v * (z / t_{k-1})^2                         Korn & Graubard 1998
-    limits          n^2 / sum m_i^2  <=  n_e  <=  2 n
+    d^2 = d_trait^2 + d_occupation^2 - d_both^2,   never below the larger of the first two
 
-The lower limit is the effective number if all answers of a cluster are alike (Kish's worst case); it is used alone
-where v says nothing (one cluster, or no residual at all). With clusters of one answer it equals n and the estimate is
-below it, so independent answers get exactly Wilson's interval. The upper limit keeps a sample whose clusters happen to
-be balanced from claiming certainty. It is 2 n and not n because with about ten clusters the estimate of v is noisy:
-cut at n, the interval would cover 97% instead of 95%. Below ten clusters it covers 94% to 98%.
+each d from the answers clustered that way alone (Zou and Donner 2008 show that distances of bounds may stand for standard
+errors, which keeps bounds of a rare answer unequal). Fewer clusters of either kind than MIN_CLUSTERS are too few to say
+anything: there is no interval then, and `undecided` says why.
 
-Bootstrap (only for differences of two runs, see decisions): means over whole clusters, drawn with replacement. Bounds
-are bias-corrected and accelerated (Efron 1987), with z replaced by t_{k-1} sqrt(k / (k - 1)), Hesterberg's expansion
-(2015) against short intervals with few clusters. A resample shows rare values too seldom, and those never seen not at
-all, so a bound is never closer to the mean than Wilson's bound on the share of the extreme value alone allows. Its
-effective number counts one imagined cluster of like answers: a few rare answers say little about the design effect.
-The draw works on counts of distinct clusters: the order of items and the names of clusters cannot change it.
+Mean coverage is 94% to 97%, single scenarios and the methods that were tried: `scripts/simulate.py`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr, ndtri, stdtrit
+from numpy.typing import ArrayLike
+from scipy.special import ndtri
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from lm_eval_tasks.metrics.clusters import IntArray, Keys, Levels, totals, ways_of
+from lm_eval_tasks.metrics.posterior import posterior
 
-MAX_GAIN = 2.0  # upper limit of effective answers per answer
+MIN_CLUSTERS = 6  # of 5, some scenarios cover 92% only; from 6 on, all 93.5%
 
 
 class Interval(NamedTuple):
@@ -83,58 +74,70 @@ class ShareCounts:
 
     n: int
     n_hits: int
-    n_clusters: int
-    n_if_alike: float  # n^2 / sum m_i^2
-    residual_squares: float  # sum r_i^2
+    ways: tuple[Levels, ...]  # none, one kind of clusters, or the first kind, the second and both
 
     @classmethod
     def from_clusters(cls, sizes: IntArray, hits: IntArray) -> "ShareCounts":
-        n, n_hits = int(sizes.sum()), int(hits.sum())
-        if n == 0:
-            return cls(0, 0, 0, 0.0, 0.0)
-        scaled = n * hits - sizes * n_hits  # whole numbers: exactly zero when all clusters agree
-        return cls(n, n_hits, len(sizes), n * n / float(sizes @ sizes), float(scaled @ scaled) / n**2)
+        n = int(sizes.sum())
+        return cls(n, int(hits.sum()), (Levels.of(sizes, hits),) if n else ())
+
+    @classmethod
+    def independent(cls, n_hits: int, n: int) -> "ShareCounts":
+        """Counts of n answers that each stand alone."""
+        return cls(n, n_hits, (Levels((n,), (n_hits,), (n - n_hits,), float(n)),) if n else ())
 
     @property
     def share(self) -> float | None:
         return self.n_hits / self.n if self.n else None
 
+    @property
+    def n_clusters(self) -> int:
+        """Clusters of the kind that has fewer."""
+        return min((way.n_clusters for way in self.ways), default=0)
+
+    @property
+    def undecided(self) -> str | None:
+        """Why these answers have no interval; None where they have one."""
+        if self.n == 0:
+            return "no valid answer"
+        if self.n_clusters < MIN_CLUSTERS and self.n_clusters < self.n:
+            return f"too few clusters to say: {self.n_clusters}, expected at least {MIN_CLUSTERS}"
+        return None
+
     def effective_n(self, tail: float) -> float:
-        """How many independent answers carry the same information, for bounds with this tail."""
-        k = self.n_clusters
-        if k < 2 or self.residual_squares == 0:
-            return self.n_if_alike
-        binomial = self.n_hits * (self.n - self.n_hits) / self.n
-        small_sample = (k - 1) / k * (float(ndtri(tail)) / float(stdtrit(k - 1, tail))) ** 2
-        estimate = self.n * binomial / self.residual_squares * small_sample
-        return max(self.n_if_alike, min(estimate, MAX_GAIN * self.n))
+        """How many independent answers know as much: as many as give Wilson's interval the same width; 0 without answers.
+
+        Between 1 and n. Width w of Wilson's interval, u = z^2 / n_e:  w^2 (1 + u)^2 = 4 p (1 - p) u + u^2, solved for u.
+        """
+        if self.share is None or self.n_clusters == self.n:
+            return float(self.n)
+        down, up = _distances(self, tail)
+        square = min((down + up) ** 2, 1 - 1e-12)
+        linear = 4 * self.share * (1 - self.share) - 2 * square
+        root = (sqrt(linear**2 + 4 * (1 - square) * square) - linear) / (2 * (1 - square))
+        return max(1.0, min(float(ndtri(tail)) ** 2 / root, float(self.n)))
 
 
-def count_share(answers: ArrayLike, clusters: ArrayLike | None = None) -> ShareCounts:
-    """Counts of 0/1 answers; `clusters` holds one key per answer, None says that every answer stands alone."""
+def count_share(answers: ArrayLike, clusters: Keys | None = None, second: Keys | None = None) -> ShareCounts:
+    """Counts of 0/1 answers; one key per answer in `clusters`, and in `second` for clusters of a second kind.
+
+    A key of None, or None for all of them, says that the answer stands alone.
+    """
     hits = np.asarray(answers, dtype=np.int64)
     if not np.isin(hits, (0, 1)).all():
         raise ValueError(f"answers must be 0 or 1, found {sorted(set(hits.tolist()) - {0, 1})[:3]}")
-    return ShareCounts.from_clusters(*cluster_totals(hits, clusters))
-
-
-def cluster_totals(values: IntArray, clusters: ArrayLike | None) -> tuple[IntArray, IntArray]:
-    """Size and sum of values of each cluster, clusters in the order of their keys."""
-    if clusters is None:
-        return np.ones_like(values), values
-    keys = np.asarray(clusters)
-    if keys.shape != values.shape:
-        raise ValueError(f"found {keys.size} cluster keys for {values.size} answers, expected one for each")
-    _, index, sizes = np.unique(keys, return_inverse=True, return_counts=True)
-    totals = np.zeros(len(sizes), dtype=np.int64)
-    np.add.at(totals, index, values)
-    return sizes.astype(np.int64), totals
+    if not hits.size:
+        return ShareCounts(0, 0, ())
+    ways = tuple(Levels.of(*totals(hits, index)) for index in ways_of(clusters, second, len(hits)))
+    return ShareCounts(len(hits), int(hits.sum()), ways)
 
 
 def wilson_interval(n_hits: float, n: float, tail: float) -> Interval | None:
     """Wilson's score interval for n_hits of n; both may be effective, hence fractional, numbers."""
-    if n == 0:
-        return None
+    return _wilson(n_hits, n, tail) if n else None
+
+
+def _wilson(n_hits: float, n: float, tail: float) -> Interval:
     z, share = -float(ndtri(tail)), n_hits / n
     centre = share + z * z / (2 * n)
     half = z * sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
@@ -143,11 +146,43 @@ def wilson_interval(n_hits: float, n: float, tail: float) -> Interval | None:
 
 
 def share_interval(counts: ShareCounts, tail: float = 0.025) -> Interval | None:
-    """Interval for the share, clusters taken into account; None without answers."""
-    if counts.share is None:
+    """Interval for the share, clusters taken into account; None where `counts.undecided` says why there is none."""
+    if counts.share is None or counts.undecided:
         return None
-    n_effective = counts.effective_n(tail)
-    return wilson_interval(counts.share * n_effective, n_effective, tail)
+    down, up = _distances(counts, tail)
+    return Interval(counts.share - down, counts.share + up)
+
+
+def crossed(distances: Sequence[float]) -> float:
+    """Distance of a bound for one kind of clusters, or from those of the first kind, the second and both."""
+    if len(distances) == 1:
+        return distances[0]
+    first, second, both = distances
+    return max(first, second, sqrt(max(first**2 + second**2 - both**2, 0.0)))
+
+
+def _distances(counts: ShareCounts, tail: float) -> tuple[float, float]:
+    """How far below and above the share its bounds lie."""
+    assert counts.share is not None
+    found = [_way_interval(way, counts.n_hits, counts.n, tail) for way in counts.ways]
+    down = crossed([counts.share - interval.low for interval in found])
+    up = crossed([interval.high - counts.share for interval in found])
+    return min(down, counts.share), min(up, 1 - counts.share)
+
+
+def _way_interval(way: Levels, n_hits: int, n: int, tail: float) -> Interval:
+    share, k = n_hits / n, way.n_clusters
+    if k == n:
+        return _wilson(n_hits, n, tail)
+    if k == 1:
+        return Interval(0.0, 1.0)
+    known, stretch = posterior(way), sqrt(k / (k - 1))
+    low = share - stretch * max(share - known.low(tail), 0.0)
+    high = share + stretch * max(known.high(tail) - share, 0.0)
+    if n_hits in (0, n):
+        worst = _wilson(share * way.n_if_alike, way.n_if_alike, tail)
+        low, high = min(low, worst.low), max(high, worst.high)
+    return Interval(max(low, 0.0), min(high, 1.0))
 
 
 def magnitude(signed: Interval) -> Interval:
@@ -165,84 +200,3 @@ def worst_case_shares(n_hits: int, n_valid: int, n_invalid: int) -> Interval | N
     """Share if all invalid answers had fallen on one side or the other; None without answers."""
     n = n_valid + n_invalid
     return Interval(n_hits / n, (n_hits + n_invalid) / n) if n else None
-
-
-class Extreme(NamedTuple):
-    """How often the sample shows one limit of its values, and how many independent answers that rests on."""
-
-    share: float
-    n_effective: float
-
-
-@dataclass(frozen=True)
-class BootstrapMean:
-    """Resampled mean of values in {-reach, 0, reach}; made by `bootstrap_mean`."""
-
-    mean: float
-    n_clusters: int
-    reach: int
-    lowest: Extreme
-    highest: Extreme
-    draws: FloatArray  # sorted
-    bias: float  # z0 of Efron 1987
-    acceleration: float
-
-    def bounds(self, tail: float) -> Interval:
-        if self.n_clusters < 2:
-            return Interval(-self.reach, self.reach)
-        down = self.reach * _room(self.lowest, tail)
-        up = self.reach * _room(self.highest, tail)
-        low = min(self._quantile(tail), self.mean - down)
-        high = max(self._quantile(1 - tail), self.mean + up)
-        return Interval(max(low, -self.reach), min(high, self.reach))
-
-    def _quantile(self, probability: float) -> float:
-        k = self.n_clusters
-        shifted = self.bias + sqrt(k / (k - 1)) * float(stdtrit(k - 1, probability))
-        stretch = 1 - self.acceleration * shifted
-        level = float(ndtr(self.bias + shifted / stretch)) if stretch > 0 else float(shifted > 0)
-        rank = int(np.ceil(level * len(self.draws))) - 1
-        return float(self.draws[min(max(rank, 0), len(self.draws) - 1)])
-
-
-def bootstrap_mean(
-    values: IntArray, reach: int, clusters: ArrayLike | None, rng: np.random.Generator, n_draws: int
-) -> BootstrapMean:
-    """Cluster bootstrap of the mean of values -reach, 0 or reach; at least one value and 1,000 draws."""
-    if n_draws < 1000:
-        raise ValueError(f"n_draws is {n_draws}, expected at least 1000: the bounds lie in the tails of the draws")
-    sizes, totals = cluster_totals(values, clusters)
-    kinds, counts = np.unique(np.column_stack([sizes, totals]), axis=0, return_counts=True)
-    k, mean = len(sizes), float(totals.sum() / sizes.sum())
-    resampled = rng.multinomial(k, counts / k, size=n_draws) @ kinds
-    draws = np.sort(resampled[:, 1] / resampled[:, 0])
-    below = (np.searchsorted(draws, mean, "left") + np.searchsorted(draws, mean, "right")) / (2 * n_draws)
-    bias = float(ndtri(np.clip(below, 1 / n_draws, 1 - 1 / n_draws)))
-    lowest, highest = (_extreme((values == end).astype(np.int64), clusters) for end in (-reach, reach))
-    return BootstrapMean(mean, k, reach, lowest, highest, draws, bias, _acceleration(kinds, counts))
-
-
-def _acceleration(kinds: IntArray, counts: IntArray) -> float:
-    """Skewness of the mean from leaving out one cluster at a time; 0 where nothing varies."""
-    if counts.sum() == 1:
-        return 0.0
-    left = counts @ kinds - kinds
-    without = left[:, 1] / left[:, 0]
-    deviation = np.average(without, weights=counts) - without
-    squares, cubes = float(counts @ deviation**2), float(counts @ deviation**3)
-    return cubes / (6 * squares**1.5) if squares > 0 else 0.0
-
-
-def _extreme(present: IntArray, clusters: ArrayLike | None) -> Extreme:
-    sizes, totals = cluster_totals(present, clusters)
-    n, share = sizes.sum(), totals.sum() / sizes.sum()
-    # one imagined cluster of average make-up, all its answers extreme, stands for what was not seen
-    clustered = ((totals - sizes * share) ** 2).sum() + (sizes**2).mean()
-    independent = n * share * (1 - share) + sizes.mean()
-    return Extreme(float(share), float(n * min(1.0, independent / clustered)))
-
-
-def _room(extreme: Extreme, tail: float) -> float:
-    """How much larger the share of the extreme value may be."""
-    bound = wilson_interval(extreme.share * extreme.n_effective, extreme.n_effective, tail)
-    return bound.high - extreme.share if bound else 1.0

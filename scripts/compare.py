@@ -20,8 +20,9 @@ from pathlib import Path
 
 import numpy as np
 
+from lm_eval_tasks.metrics.bootstrap import bootstrap_mean
 from lm_eval_tasks.metrics.decisions import Discordant, non_inferiority
-from lm_eval_tasks.metrics.intervals import Interval, bootstrap_mean
+from lm_eval_tasks.metrics.intervals import Interval
 from lm_eval_tasks.metrics.results import Run, read_run
 from lm_eval_tasks.metrics.summary import METRICS, measures, score
 from lm_eval_tasks.scripts.gate_outputs import UNDEFINED, shown

@@ -90,6 +90,8 @@ def _change(result: Result) -> str:
     test, verdict = result.check.test, result.verdict
     if result.outcome is Outcome.INVALID:
         return "To change it: remove the cause named above, and run again. No figure counts until then."
+    if verdict.interval is None and isinstance(test, Equivalence | Cap):
+        return "To change it: run a larger group, or more of its documents: clusters count here, not answers."
     if verdict.interval is None:
         return "To change it: give a baseline run with --baseline."
     if isinstance(test, Equivalence | Cap):
@@ -113,7 +115,7 @@ def _passing(result: Result, test: Equivalence | Cap) -> str:
 
 
 def _would_pass(hits: int, n: int, test: Equivalence | Cap, alpha: float) -> bool:
-    counts = ShareCounts(n, hits, n, float(n), 0.0)
+    counts = ShareCounts.independent(hits, n)
     judged = (
         equivalence(counts, test.scale, test.ideal, test.margin, alpha)
         if isinstance(test, Equivalence)

@@ -23,6 +23,7 @@ from lm_eval_tasks.metrics.decisions import (
     power_of_equivalence,
 )
 from lm_eval_tasks.metrics.intervals import BIAS_SCORE, SHARE, ShareCounts, T, count_share, share_interval
+from lm_eval_tasks.metrics.power import power_of_non_inferiority
 
 ALPHA = 0.05
 
@@ -89,8 +90,11 @@ def test_mirror_and_p_values(n: int, data: st.DataObject, size: int, margin: flo
     sizes = np.full(len(hits), size)
     verdict = equivalence(ShareCounts.from_clusters(sizes, hits), SHARE, 0.5, margin, ALPHA)
     mirrored = equivalence(ShareCounts.from_clusters(sizes, size - hits), SHARE, 0.5, margin, ALPHA)
-    assert verdict.p_pass == pytest.approx(mirrored.p_pass, rel=1e-6)
-    assert verdict.p_value == pytest.approx(mirrored.p_value, rel=1e-6)
+    if verdict.interval is None:
+        assert (verdict.outcome, mirrored.interval) == (Outcome.INCONCLUSIVE, None)
+        return
+    assert verdict.p_pass == pytest.approx(mirrored.p_pass, rel=1e-3, abs=1e-9)
+    assert verdict.p_value == pytest.approx(mirrored.p_value, rel=1e-3, abs=1e-9)
     assert_p_values_agree(verdict)
 
 
@@ -177,6 +181,58 @@ def test_paired_properties(rows: list[tuple[int, int, int]], margin: float) -> N
     assert verdict.estimate - 1e-12 <= verdict.interval.high
     assert against(new[::-1], old[::-1], clusters[::-1], margin) == verdict
     assert_p_values_agree(verdict)
+
+
+def test_too_few_clusters_are_inconclusive() -> None:
+    few = count_share([1] * 40 + [0] * 10, [0, 1, 2, 3, 4] * 10)
+    verdict = equivalence(few, SHARE, 0.5, 0.1, ALPHA)
+    assert (verdict.outcome, verdict.interval, verdict.p_value) == (Outcome.INCONCLUSIVE, None, None)
+    assert verdict.reason == "too few clusters to say: 5, expected at least 6"
+    assert (verdict.estimate, verdict.n, verdict.n_clusters) == (0.8, 50, 5)
+    compared = against([1] * 50, [0] * 50, [0, 1, 2, 3, 4] * 10)
+    assert (compared.outcome, compared.interval) == (Outcome.INCONCLUSIVE, (-1, 1))
+    assert compared.reason.endswith("too few clusters to say: 5, expected at least 6")
+
+
+def test_crossed_clusters_of_two_runs() -> None:
+    # the candidate changes all answers about four of the 14 occupations: trait words alone do not see it
+    rng = np.random.default_rng(4)
+    trait, occupation = np.repeat(np.arange(12), 14), np.tile(np.arange(14), 12)
+    old = rng.integers(0, 2, 168)
+    new = np.where(occupation < 4, 1, old)
+
+    def judged(second: ArrayLike | None) -> Verdict:
+        return non_inferiority(new, old, trait, 0.1, ALPHA, np.random.default_rng(0), 2000, second)
+
+    one_way, two_way, alone = judged(None), judged(occupation), judged(np.arange(168))
+    assert one_way.interval is not None
+    assert two_way.interval is not None
+    assert two_way.interval.high - two_way.interval.low > 1.2 * (one_way.interval.high - one_way.interval.low)
+    assert alone == one_way
+    assert two_way.n_clusters == 12
+
+
+@pytest.mark.parametrize(("share_differing", "t"), [(0.1, 0.0), (0.3, 0.0), (0.45, 0.0), (0.3, 0.4)])
+def test_power_of_non_inferiority_counts_the_verdicts(share_differing: float, t: float) -> None:
+    rng = np.random.default_rng(3)
+    n, passed = 600, 0
+    for _ in range(150):
+        old = rng.random(n) < (1 + t) / 2
+        # as many lose the choice as gain it: the share stays where it is
+        switch = np.where(old, share_differing / (1 + t), share_differing / (1 - t))
+        new = np.where(rng.random(n) < switch, ~old, old)
+        passed += non_inferiority(new, old, None, 0.1, ALPHA, rng, 1000).outcome is Outcome.PASS
+    expected = power_of_non_inferiority(n, share_differing, 0.1, ALPHA, t)
+    assert passed / 150 == pytest.approx(expected, abs=0.12)  # three standard errors
+
+
+def test_power_of_non_inferiority_at_known_sizes() -> None:
+    powers = [power_of_non_inferiority(1900, share, 0.06, ALPHA) for share in (0.1, 0.3, 0.45)]
+    assert powers == pytest.approx([0.979, 0.562, 0.418], abs=0.001)
+    # 0 of n differ: Wilson's bound at alpha / 2 on either side, 2 * 3.8415 / (n + 3.8415)
+    assert [power_of_non_inferiority(n, 0.0, 0.06, ALPHA) for n in (124, 125)] == [0.0, 1.0]
+    with pytest.raises(ValueError, match="share_differing is 2, expected between 0 and 1"):
+        power_of_non_inferiority(100, 2, 0.06, ALPHA)
 
 
 def test_repeated_pairs_do_not_help() -> None:

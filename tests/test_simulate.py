@@ -3,22 +3,25 @@
 import numpy as np
 import pytest
 
+from lm_eval_tasks.metrics.intervals import ShareCounts, count_share, share_interval
 from lm_eval_tasks.scripts.simulate import (
     ALIKE_REPEATS,
-    CLUSTERED,
     INDEPENDENT,
     PAIRS,
     RELATED_WORDS,
     Design,
     Pair,
+    design_rows,
     draw_equivalence,
     draw_non_inferiority,
-    drawn_coverage,
     exact_coverage,
     pass_rate,
     power_rows,
     show,
 )
+from lm_eval_tasks.scripts.simulate_draws import Model, draw_crossed, draw_one_way, interval_bounds
+from lm_eval_tasks.scripts.simulate_methods import METHODS, CrossedDesign, OneWayDesign, Scenario
+from lm_eval_tasks.scripts.simulate_methods import Design as CoverageDesign
 
 
 @pytest.mark.parametrize("n", [23, 110, 450])
@@ -26,10 +29,55 @@ def test_coverage_of_independent_answers(n: int) -> None:
     assert 0.94 <= exact_coverage(n) <= 0.965
 
 
-@pytest.mark.parametrize("design", CLUSTERED, ids=str)
-def test_coverage_of_clustered_answers(design: Design) -> None:
-    coverage = drawn_coverage(design, 243, 1500, np.random.default_rng(5))
-    assert 0.94 - 0.011 <= coverage <= 0.965 + 0.011  # two standard errors of 1,500 draws
+@pytest.mark.parametrize(
+    "design", [OneWayDesign(8, (10,)), OneWayDesign(30, (1, 2, 3, 5, 30)), CrossedDesign(6, 14, 2)], ids=str
+)
+@pytest.mark.parametrize("rho", [0.0, 0.3, 0.6])
+def test_coverage_of_clustered_answers(design: CoverageDesign, rho: float) -> None:
+    rows = list(design_rows(design, rho, 400, np.random.default_rng(5)))
+    assert [row.label for row in rows if not row.holds] == []
+
+
+def test_earlier_method_breaks_the_promise() -> None:
+    scenario = Scenario(OneWayDesign(8, (10,)), 0.1, 0.6, "beta")
+    ways = scenario.draw(1000, np.random.default_rng(6))
+    assert METHODS["Wilson, at most 2n"](ways).coverage(0.1) < 0.92
+    assert METHODS["in use"](ways).coverage(0.1) > 0.935
+
+
+@pytest.mark.parametrize("sizes", [[7] * 12, [1, 2, 3, 5, 30] * 3, [1] * 20])
+def test_many_draws_at_once_are_the_intervals_in_use(sizes: list[int]) -> None:
+    way = draw_one_way(np.array(sizes), 0.1, 0.3, "beta", 20, np.random.default_rng(7))
+    found = interval_bounds((way,), 0.025)
+    for hits, *expected in zip(way.hits, found.low, found.high, strict=True):
+        assert share_interval(ShareCounts.from_clusters(way.sizes, hits)) == pytest.approx(expected, abs=2e-3)
+
+
+def test_many_crossed_draws_are_the_intervals_in_use() -> None:
+    ways = draw_crossed((6, 14, 2), 0.3, 0.3, "both", 10, np.random.default_rng(8))
+    found = interval_bounds(ways, 0.025)
+    for i in range(10):
+        cells = ways[2].hits[i]
+        answers = np.concatenate([cells > 0, cells > 1])
+        traits, occupations = np.tile(np.repeat(np.arange(6), 14), 2), np.tile(np.arange(14), 12)
+        counts = count_share(answers, traits, occupations)
+        assert share_interval(counts) == pytest.approx((found.low[i], found.high[i]), abs=2e-3)
+
+
+@pytest.mark.parametrize("model", ["beta", "threshold"])
+def test_drawn_correlation_is_the_one_named(model: Model) -> None:
+    pairs = draw_one_way(np.full(40_000, 2), 0.2, 0.3, model, 1, np.random.default_rng(9)).hits[0]
+    # two hits: 0.2^2 + 0.3 * 0.2 * 0.8 = 0.088
+    assert (pairs == 2).mean() == pytest.approx(0.088, abs=0.005)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_methods_hold_the_estimate(method: str) -> None:
+    ways = Scenario(OneWayDesign(14, (10,)), 0.3, 0.1, "beta").draw(50, np.random.default_rng(10))
+    bounds = METHODS[method](ways)
+    assert (bounds.low >= 0).all()
+    assert (bounds.low <= ways[0].share + 1e-9).all()
+    assert (ways[0].share <= bounds.high + 1e-9).all()
 
 
 @pytest.mark.parametrize("design", [INDEPENDENT, ALIKE_REPEATS, RELATED_WORDS], ids=str)
