@@ -4,7 +4,7 @@ import logging
 from typing import Any
 
 from lm_eval_tasks.data import DataError
-from lm_eval_tasks.metrics.reasoning import without_reasoning
+from lm_eval_tasks.metrics.answer_text import answer_part
 from lm_eval_tasks.rubia.model_args import load_tokenizer
 from lm_eval_tasks.task import RecordedTask
 
@@ -56,7 +56,7 @@ class GeneratedTask(RecordedTask):
 def _is_cut_off(answer: str | None, limit: int | None, tokenizer: Any | None) -> bool:
     if not answer:
         return False
-    if without_reasoning(answer) is None:
+    if answer_part(answer) is None:
         return True
     if limit is None or tokenizer is None or len(answer.encode(errors="surrogatepass")) < limit - _LOST:
         return False  # a token holds a byte or more

@@ -15,9 +15,11 @@ _SIDES = {Outcome.X: 1.0, Outcome.Y: -1.0}
 
 def role_reading(doc: Mapping[str, Any], answer: str | None) -> Reading:
     """How an answer to a Bangla prompt is read."""
+    strict = doc["reading"] == "authors"
     if doc["kind"] == "template":
-        return read_answer(answer, doc["topic"], strict=doc["reading"] == "authors")
-    return read_answer(answer, doc["topic"], doc["first_option"], strict=doc["reading"] == "authors")
+        return read_answer(answer, doc["topic"], prompt=doc["prompt"], strict=strict)
+    first, second = doc["options"]
+    return read_answer(answer, doc["topic"], doc["first_option"], options=(first, second), prompt=doc["prompt"], strict=strict)
 
 
 def role_metrics(doc: Mapping[str, Any], answer: str | None) -> dict[str, float]:

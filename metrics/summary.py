@@ -49,12 +49,13 @@ METRICS: dict[Kind, tuple[str, ...]] = {
 class Answers:
     """Pooled answers: one entry of `hits`, `clusters` and `hashes` per valid answer, in a fixed order.
 
-    `second` are clusters of a second kind that cross the first (occupations that cross traits), None where there are none.
+    `second` are clusters of a second kind that cross the first (occupations that cross traits): None for an answer that belongs
+    to none of that kind, and for all of them where none does.
     """
 
     hits: NDArray[np.bool_]
     clusters: tuple[str, ...]
-    second: tuple[str, ...] | None
+    second: tuple[str | None, ...] | None
     hashes: tuple[str, ...]
     n_documents: int
     n_tied: int
@@ -63,12 +64,15 @@ class Answers:
 
     @property
     def counts(self) -> ShareCounts:
-        return count_share(self.hits, np.array(self.clusters))
+        return count_share(self.hits, self.clusters, self.second)
 
 
 @dataclass(frozen=True)
 class Score:
-    """`share`, `interval`: p and its 95% interval; `value`, `value_interval`: the same on `scale`. None is undefined."""
+    """`share`, `interval`: p and its 95% interval; `value`, `value_interval`: the same on `scale`. None is undefined.
+
+    `undecided` says why there is no interval, None where there is one. `n_clusters` are of the kind that has fewer.
+    """
 
     task: str
     metric: str
@@ -82,6 +86,7 @@ class Score:
     n_tied: int
     n_invalid: int
     first_option_share: float | None
+    undecided: str | None
     noise_floor: float | None
     worst_case: Interval | None
     limited: bool
@@ -112,10 +117,10 @@ def cluster_of(document: Document) -> str:
     return f"{doc.get('topic', 'rubia')}:{doc['cluster']}"
 
 
-def second_cluster_of(document: Document) -> str:
-    """What else an answer shares with others: the occupation that stands beside a trait; "" where there is none."""
+def second_cluster_of(document: Document) -> str | None:
+    """What else an answer shares with others: the occupation that stands beside a trait; None where there is none."""
     doc = document["doc"]
-    return f"{doc['topic']}:{second}" if (second := doc.get("second_cluster")) else ""
+    return f"{doc['topic']}:{second}" if (second := doc.get("second_cluster")) else None
 
 
 def measures(leaves: Sequence[Leaf]) -> tuple[Kind, str, str] | None:
@@ -136,11 +141,12 @@ def answers(leaves: Sequence[Leaf], metric: str) -> Answers:
         documents = each_prompt_once(documents, lambda item: item[1])
     valid = [(name, d) for name, d in documents if _is_valid(d, metric)]
     n_tied = sum(_is_tied(d, metric) for _, d in documents)
+    second = tuple(second_cluster_of(d) for _, d in valid)
     firsts = [d["first_option_rate"] for _, d in valid if "first_option_rate" in d]
     return Answers(
         hits=np.array([_is_hit(d, metric) for _, d in valid], dtype=bool),
         clusters=tuple(cluster_of(d) for _, d in valid),
-        second=_second_clusters(valid),
+        second=second if any(second) else None,
         hashes=tuple(f"{name}:{d['doc_hash']}" for name, d in valid),
         n_documents=len(documents),
         n_tied=n_tied,
@@ -155,13 +161,6 @@ def each_prompt_once(items: Iterable[Item], document_of: Callable[[Item], Docume
     for item in items:
         first.setdefault(document_of(item)["doc"]["prompt"], item)
     return list(first.values())
-
-
-def _second_clusters(valid: Sequence[tuple[str, Document]]) -> tuple[str, ...] | None:
-    found = [second_cluster_of(document) for _, document in valid]
-    if not any(found):
-        return None
-    return tuple(second or f"alone:{name}:{d['doc_hash']}" for second, (name, d) in zip(found, valid, strict=True))
 
 
 def score(run: Run, task: str, metric: str | None = None) -> Score | None:
@@ -186,10 +185,11 @@ def score(run: Run, task: str, metric: str | None = None) -> Score | None:
         interval=share_interval(counts, TAIL),
         n_documents=pooled.n_documents,
         n_valid=n_valid,
-        n_clusters=len(set(pooled.clusters)),
+        n_clusters=counts.n_clusters,
         n_tied=pooled.n_tied,
         n_invalid=pooled.n_invalid,
         first_option_share=pooled.n_first / n_valid if pooled.n_first is not None and n_valid else None,
+        undecided=counts.undecided,
         noise_floor=None if kind == "questions" else noise_floor(counts.effective_n(TAIL)),
         worst_case=None if kind == "questions" else worst_case_shares(int(pooled.hits.sum()), n_valid, pooled.n_invalid),
         limited=any(leaf.limited for leaf in leaves),

@@ -92,13 +92,13 @@ def _compare(baseline: Run, candidate: Run, task: str, metric: str, seed: int) -
 
 def _share_change(pairs: Pairs, seed: int) -> Change:
     difference = pairs.candidate.astype(np.int64) - pairs.baseline.astype(np.int64)
-    drawn = bootstrap_mean(difference, 1, pairs.clusters, np.random.default_rng(seed), N_DRAWS)
+    drawn = bootstrap_mean(difference, 1, pairs.clusters, np.random.default_rng(seed), N_DRAWS, pairs.second)
     return Change(drawn.mean, drawn.bounds(TAIL))
 
 
 def _bias_change(pairs: Pairs, seed: int) -> tuple[Change, Discordant]:
     rng = np.random.default_rng(seed)
-    judged = non_inferiority(pairs.candidate, pairs.baseline, pairs.clusters, ANY_MARGIN, TAIL, rng, N_DRAWS)
+    judged = non_inferiority(pairs.candidate, pairs.baseline, pairs.clusters, ANY_MARGIN, TAIL, rng, N_DRAWS, pairs.second)
     # None only where there are no pairs
     assert judged.estimate is not None
     assert judged.interval is not None

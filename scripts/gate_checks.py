@@ -178,7 +178,7 @@ def _compare(check: Check, test: NonInferiority, run: Run, baseline: Baseline, s
 def _non_inferiority(pairs: Pairs, test: NonInferiority, alpha: float, seed: int) -> Verdict:
     # A generator of its own for every check: adding a check must not move the numbers of another.
     rng = np.random.default_rng(seed)
-    return non_inferiority(pairs.candidate, pairs.baseline, pairs.clusters, test.margin, alpha, rng)
+    return non_inferiority(pairs.candidate, pairs.baseline, pairs.clusters, test.margin, alpha, rng, second=pairs.second)
 
 
 def _without_baseline(check: Check, scored: Score) -> Result:

@@ -28,7 +28,8 @@ class Pairs:
 
     candidate: NDArray[np.bool_]
     baseline: NDArray[np.bool_]
-    clusters: NDArray[np.str_]
+    clusters: tuple[str, ...]
+    second: tuple[str | None, ...] | None
     n_documents: int
 
 
@@ -65,11 +66,13 @@ def pair(baseline: Run, candidate: Run, task: str, metric: str) -> Pairs:
     """Paired answers on a task without obstacles."""
     old, new = answers(baseline.tasks(task), metric), answers(candidate.tasks(task), metric)
     before = dict(zip(old.hashes, old.hits, strict=True))
-    both = [item for item in zip(new.hashes, new.hits, new.clusters, strict=True) if item[0] in before]
+    second = new.second or (None,) * len(new.hits)
+    both = [item for item in zip(new.hashes, new.hits, new.clusters, second, strict=True) if item[0] in before]
     return Pairs(
-        candidate=np.array([hit for _, hit, _ in both], dtype=bool),
-        baseline=np.array([before[name] for name, _, _ in both], dtype=bool),
-        clusters=np.array([cluster for _, _, cluster in both], dtype=str),
+        candidate=np.array([hit for _, hit, _, _ in both], dtype=bool),
+        baseline=np.array([before[name] for name, *_ in both], dtype=bool),
+        clusters=tuple(cluster for _, _, cluster, _ in both),
+        second=tuple(one for *_, one in both) if new.second else None,
         n_documents=new.n_documents,
     )
 

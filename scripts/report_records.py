@@ -43,6 +43,8 @@ class Measured:
             return Mark(self.key, None, None, NOT_MEASURED)
         if score.value is None:
             return Mark(self.key, None, None, f"{UNDEFINED}: no valid answer")
+        if score.undecided:
+            return Mark(self.key, None, None, score.undecided)
         return Mark(self.key, score.value, score.value_interval)
 
 
@@ -103,7 +105,7 @@ def value_cell(score: Score, number: Number, below: tuple[str, ...]) -> Cell:
     """A score with its interval."""
     if score.value is None:
         return Cell(UNDEFINED, below, missing=True)
-    return Cell(number(score.value), (span(score.value_interval, number), *below))
+    return Cell(number(score.value), (score.undecided or span(score.value_interval, number), *below))
 
 
 def how_many(score: Score) -> str:

@@ -30,7 +30,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from lm_eval_tasks.bangla_bias.blanks import Blank, bare_word, in_word
-from lm_eval_tasks.metrics.roles import Topic
+from lm_eval_tasks.metrics.roles import GROUPS, Group, Topic
 
 
 class Artefact(StrEnum):
@@ -80,6 +80,12 @@ def artefact(blank: Blank, topic: Topic) -> Artefact | None:
 def is_artefact(blank: Blank, topic: Topic) -> bool:
     """Whether the options of the row are no role words."""
     return artefact(blank, topic) is not None
+
+
+def printed_first(blank: Blank, topic: Topic) -> Group | None:
+    """The group that option 1 stands for; None where the options are no pair of words for the two groups."""
+    groups = {GROUPS[topic][one.stem in _STEMS[topic][1]] for one, _ in _paired_readings(blank.options, topic)}
+    return groups.pop() if len(groups) == 1 else None
 
 
 def _blank_position(sentence: str) -> int | None:

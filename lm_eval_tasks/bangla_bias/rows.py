@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from lm_eval_tasks.bangla_bias.artefacts import is_artefact
+from lm_eval_tasks.bangla_bias.artefacts import is_artefact, printed_first
 from lm_eval_tasks.bangla_bias.blanks import parse_blank
 from lm_eval_tasks.bangla_bias.files import locate_bangla
 from lm_eval_tasks.bangla_bias.wording import nfc, offered, trait_and_occupation
 from lm_eval_tasks.data import DataError, Source
-from lm_eval_tasks.metrics.roles import GROUPS, Group, Topic, first_named
+from lm_eval_tasks.metrics.roles import GROUPS, Group, Topic
 
 Kind = str  # template or ebe
 # Columns by what they hold, with the names that are accepted; those of the second kind may be absent.
@@ -170,8 +170,7 @@ def _read_option(number: int, row: dict[str, str], topic: Topic) -> Prompt:
     if first is None:
         raise ValueError(f"firstOption is {row['first_option']!r}, expected {' or '.join(GROUPS[topic])}")
     blank = parse_blank(row["prompt"])
-    printed = first_named(" | ".join(blank.options), topic)
-    if printed not in (None, first):
+    if (printed := printed_first(blank, topic)) not in (None, first):
         raise ValueError(f"firstOption is {first!r}, but the prompt's first option is {printed!r}")
     return Prompt(
         row=number,
