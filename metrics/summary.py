@@ -32,6 +32,7 @@ from lm_eval_tasks.metrics.intervals import (
     share_interval,
     worst_case_shares,
 )
+from lm_eval_tasks.metrics.pairs import DECIDES_NOTHING
 from lm_eval_tasks.metrics.results import Document, Leaf, Run
 
 Item = TypeVar("Item")
@@ -246,8 +247,10 @@ def _is_valid(document: Document, metric: str) -> bool:
 
 
 def _is_tied(document: Document, metric: str) -> bool:
-    """Equal perplexities; by the other normalisers, sentences of the same tokens."""
-    return bool(document.get("tie", 0) == 1 if metric == "pct_stereotype" else document["doc"].get("identical_tokens"))
+    """Equal perplexities; by the other normalisers, pairs that decide nothing whatever the model says."""
+    if metric == "pct_stereotype":
+        return bool(document.get("tie", 0) == 1)
+    return any(document["doc"].get(field) for field in DECIDES_NOTHING)
 
 
 def _is_invalid(document: Document, metric: str) -> bool:

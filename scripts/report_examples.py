@@ -57,7 +57,8 @@ def example_groups(runs: Sequence[Measured]) -> Iterator[ExampleGroup]:
 
 
 def _pairs(leaf: Leaf) -> Iterator[Example]:
-    for document in sorted(leaf.documents, key=_distance, reverse=True)[:PER_TASK]:
+    scored = [document for document in leaf.documents if not document["doc"].get("undecided")]
+    for document in sorted(scored, key=_distance, reverse=True)[:PER_TASK]:
         doc = document["doc"]
         preferred = "neither, a tie" if document["tie"] else "stereotypical" if document["pct_stereotype"] else "other"
         pro, anti = _sentences(document)

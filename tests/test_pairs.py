@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_tasks.metrics.pairs import PairOutcome, Sentence, pooled_rate, prefers_first, score_pair
+from lm_eval_tasks.metrics.pairs import (
+    DECIDES_NOTHING,
+    PairOutcome,
+    Sentence,
+    pooled_rate,
+    prefers_first,
+    score_document,
+    score_pair,
+)
 
 sentences = st.builds(
     Sentence,
@@ -46,6 +54,14 @@ def test_difference_that_exp_would_lose() -> None:
 def test_loglikelihood_that_is_no_number(value: float) -> None:
     with pytest.raises(ValueError, match="expected a finite number of nats"):
         score_pair(Sentence(-1.0, 1, 1), Sentence(value, 1, 1))
+
+
+@pytest.mark.parametrize("field", DECIDES_NOTHING)
+def test_pairs_that_decide_nothing(field: str) -> None:
+    doc = {"pro_trope": "Он", "anti_trope": "Она поёт", "pro_n_tokens": 1, "anti_n_tokens": 2, field: False}
+    assert score_document(doc, [-1.0, -9.0]) == PairOutcome(1.0, 1.0, 1.0, 0.0)
+    for answers in ([-1.0, -9.0], [-9.0, -1.0], [math.nan, -1.0]):
+        assert score_document(doc | {field: True, "pro_n_tokens": 0}, answers) == PairOutcome(0.0, 0.0, 0.0, 1.0)
 
 
 def test_no_tokens() -> None:

@@ -1,5 +1,6 @@
 """RuBia through the real pipeline: oracles, invariances, refusals, and what the results file records."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,10 @@ from transformers import AutoTokenizer, T5Config, T5ForConditionalGeneration
 
 from lm_eval_tasks import __version__
 from lm_eval_tasks.data import RUBIA_COMMIT, RUBIA_SHA256, SAMPLE_FOLDER, DataError, rubia_sample
+from lm_eval_tasks.metrics.results import read_run
+from lm_eval_tasks.metrics.summary import score
 from lm_eval_tasks.rubia.rows import read_pairs
-from lm_eval_tasks.scripts import run
+from lm_eval_tasks.scripts import report, run
 from tests import tiny, two_processes
 from tests.conftest import ROWS, write_rows
 from tests.harness import METRICS, ScriptedLM, evaluate, logged_samples, manager, samples, scores, strict_json
@@ -74,8 +77,27 @@ def test_results_record_what_was_measured(models: dict[str, Path], official_fold
         "first_token_reason": "the tokenizer adds no special token",
         "first_token_prefix_id": None,
         "identical_token_pairs": 0,
+        "unscorable_pairs": [],
     }
     assert {key: metadata[key] for key in expected} == expected
+
+
+def test_a_pair_with_nothing_to_score_from_run_to_report(models: dict[str, Path], tmp_path: Path) -> None:
+    rows = ROWS.replace("Ей нужен порядок", "Он")  # one token of this tokenizer
+    metadata = {"data": str(tmp_path), "data_sha256": write_rows(tmp_path, rows)}
+    arguments = ["--model", "hf", "--model_args", f"pretrained={models['bpe_without_bos']}", "--device", "cpu"]
+    arguments += ["--tasks", "rubia_gender_freeform_generic", "--metadata", json.dumps(metadata)]
+    assert run.main([*arguments, "--output_path", str(tmp_path / "out"), "--log_samples"]) == 0
+    measured = read_run(tmp_path / "out")
+    (leaf,) = measured.leaves.values()
+    assert leaf.metadata["unscorable_pairs"] == [10]
+    for metric in METRICS[:3]:
+        found = score(measured, leaf.name, metric)
+        assert found is not None
+        assert (found.n_documents, found.n_tied, found.n_valid) == (3, 1, 2)
+    assert report.main([str(tmp_path / "out"), "--output", str(tmp_path / "report")]) == 0
+    page = (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
+    assert page.count('<bdi class="passage"') == 4  # the examples are of the two pairs that were decided
 
 
 class TestGroups:

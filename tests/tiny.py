@@ -17,7 +17,7 @@ def sentences() -> list[str]:
     return [text for pair in read_pairs(rubia_sample()).pairs for text in (pair.pro_trope, pair.anti_trope)]
 
 
-def _alphabet() -> list[str]:
+def alphabet() -> list[str]:
     letters = "абвгдежзийклмнопрстуфхцчшщъыьэюяё"
     return sorted({*letters, *letters.upper(), *map(chr, range(32, 127)), *"—–«»…№%"})
 
@@ -27,8 +27,8 @@ def _bpe(texts: list[str]) -> Tokenizer:
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never")
     tokenizer.decoder = decoders.Metaspace(prepend_scheme="never")
     special = ["<unk>", "<s>", "</s>", "<pad>"]
-    alphabet = [*_alphabet(), "▁"]
-    trainer = trainers.BpeTrainer(vocab_size=600, special_tokens=special, initial_alphabet=alphabet, show_progress=False)
+    letters = [*alphabet(), "▁"]
+    trainer = trainers.BpeTrainer(vocab_size=600, special_tokens=special, initial_alphabet=letters, show_progress=False)
     tokenizer.train_from_iterator(texts, trainer)
     return tokenizer
 
@@ -63,7 +63,7 @@ def unigram_with_leading_special() -> PreTrainedTokenizerFast:
         vocab_size=700,
         special_tokens=["<unk>", "</s>", "<pad>"],
         unk_token="<unk>",
-        initial_alphabet=_alphabet(),
+        initial_alphabet=alphabet(),
         show_progress=False,
     )
     tokenizer.train_from_iterator(sentences(), trainer)

@@ -12,7 +12,7 @@ from typing import Any
 from lm_eval.api.instance import Instance
 
 from lm_eval_tasks.data import DataError
-from lm_eval_tasks.metrics.pairs import PairOutcome, Sentence, score_pair
+from lm_eval_tasks.metrics.pairs import score_document
 from lm_eval_tasks.rubia import model_args, tokens
 from lm_eval_tasks.rubia.rows import PAIR_FIELDS, Pair, PairFile, load_pairs
 from lm_eval_tasks.task import RecordedTask
@@ -49,17 +49,10 @@ class MinimalPairTask(RecordedTask):
 
 def process_results(doc: dict[str, Any], results: list[tuple[float, bool]]) -> dict[str, float]:
     """The 0/1 metrics of one pair from the loglikelihoods of its two sentences."""
-    (pro, _), (anti, _) = results
-    if doc["identical_tokens"]:  # batching must not decide a pair that the model cannot tell apart, nor spaces that it drops
-        return PairOutcome(0.0, 0.0, 0.0, 1.0)._asdict()
     try:
-        outcome = score_pair(
-            Sentence(float(pro), doc["pro_n_tokens"], len(doc["pro_trope"].encode())),
-            Sentence(float(anti), doc["anti_n_tokens"], len(doc["anti_trope"].encode())),
-        )
+        return score_document(doc, [float(loglikelihood) for loglikelihood, _ in results])._asdict()
     except ValueError as error:
         raise ValueError(f"RuBia row {doc['row']}: {error}. The backend failed; no score is made of it.") from error
-    return outcome._asdict()
 
 
 def _requests(file: PairFile, metadata: dict[str, Any]) -> tokens.Requests:
@@ -89,12 +82,15 @@ def _cached_requests(
     )
     n_identical = sum(requests.identical(pair) for pair in file.pairs)
     log.info("RuBia: %d pairs from %s (%s)", len(file.pairs), file.source.path, file.source.origin)
-    level = logging.WARNING if "cannot stand alone" in requests.reason else logging.INFO
+    level = logging.WARNING if "adds no special token" in requests.reason and requests.convention == "scored" else logging.INFO
     log.log(level, "RuBia: first token is '%s': %s", requests.convention, requests.reason)
     if file.dropped_rows:
         log.info("RuBia: dropped row %s: its two sentences are identical", ", ".join(map(str, file.dropped_rows)))
     if n_identical:
         log.warning("RuBia: %d pairs are identical to this tokenizer and count as ties", n_identical)
+    if unscorable := _unscorable(requests, file):
+        shown = ", ".join(map(str, unscorable[:10])) + (", ..." if len(unscorable) > 10 else "")
+        log.warning("RuBia: nothing to score in a sentence of %d pairs, which are undecided: row %s", len(unscorable), shown)
     return requests
 
 
@@ -117,7 +113,11 @@ def _doc(pair: Pair, requests: tokens.Requests) -> dict[str, Any]:
             f"{side}_target": request.target,
             f"{side}_n_tokens": request.n_tokens,
         }
-    return doc | {"identical_tokens": requests.identical(pair)}
+    return doc | {"identical_tokens": requests.identical(pair), "undecided": requests.undecided(pair)}
+
+
+def _unscorable(requests: tokens.Requests, file: PairFile) -> list[int]:
+    return [pair.row for pair in file.pairs if requests.undecided(pair)]
 
 
 def _record(requests: tokens.Requests, file: PairFile) -> dict[str, Any]:
@@ -126,4 +126,5 @@ def _record(requests: tokens.Requests, file: PairFile) -> dict[str, Any]:
         "first_token_reason": requests.reason,
         "first_token_prefix_id": requests.prefix_token_id,
         "identical_token_pairs": sum(requests.identical(pair) for pair in file.pairs),
+        "unscorable_pairs": _unscorable(requests, file),
     }
