@@ -120,8 +120,10 @@ def slow_sentencepiece(folder: Path) -> GPTSw3Tokenizer:
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(sentences()),
         model_writer=model,
-        model_type="bpe",
-        vocab_size=2500,
+        model_type="char",
+        vocab_size=200,
+        hard_vocab_limit=False,
+        character_coverage=1.0,
         pad_id=3,
         add_dummy_prefix=False,
         minloglevel=2,
