@@ -2,6 +2,10 @@
 
     python -m lm_eval_tasks.scripts.benchmark FILE.tsv [--sentences 200] [--vocabularies 8000,250002] [--out table.md]
 
+LM-PPL asks for libraries too old to stand beside the harness, and imports `openai` whatever is scored with it:
+
+    pip install minicons openai && pip install --no-deps lmppl==0.3.2
+
 FILE.tsv has the columns pro-trope and anti-trope (RuBia's own file). Models have random weights and the shape of
 XLM-R-base (masked) or GPT-2 (causal), made on the fly with a tokenizer trained on the file; only the vocabulary
 differs. Each contender runs in a process of its own: seconds are those of scoring, without loading; memory is the
@@ -17,6 +21,7 @@ pieces around a mask to a string and tokenizes that again, which can give other 
 
 import argparse
 import csv
+import importlib.util
 import json
 import math
 import os
@@ -34,6 +39,8 @@ from typing import Any
 
 # Nothing heavy is imported at the top: on Linux a child's peak memory starts at its parent's.
 CONTENDERS = {"masked": ("hf-mlm", "minicons", "lmppl"), "causal": ("hf", "lmppl-causal")}
+NEEDS = {"masked": ("minicons", "lmppl", "openai"), "causal": ("lmppl", "openai")}
+INSTALL = "pip install minicons openai && pip install --no-deps lmppl==0.3.2"
 LAYERS, HIDDEN, HEADS = 12, 768, 12
 Scorer = Callable[[list[str]], list[float]]
 
@@ -49,6 +56,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="torch threads (default: all cores)")
     parser.add_argument("--out", type=Path, help="write the table here as well")
     given = parser.parse_args(arguments)
+    needed = sorted({name for part in given.parts.split(",") for name in NEEDS.get(part, ())})
+    if missing := [name for name in needed if importlib.util.find_spec(name) is None]:
+        parser.error(f"the contenders of {given.parts} need {', '.join(missing)}: {INSTALL}")
     texts = draw_sentences(given.tsv, given.sentences)
     lines = list(HEADER)
     for part in given.parts.split(","):
