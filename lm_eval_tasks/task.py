@@ -7,6 +7,7 @@ import datasets
 from lm_eval.api.task import ConfigurableTask
 
 from lm_eval_tasks import __version__
+from lm_eval_tasks.redaction import without_secrets
 
 
 class RecordedTask(ConfigurableTask):  # type: ignore[misc]
@@ -71,7 +72,7 @@ class _NoRequests(list[Any]):
 
 
 def _plain(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Metadata that a results file can hold: models and tokenizers passed as objects become their names."""
+    """Metadata that a results file may hold: models and tokenizers passed as objects become their names, secrets go."""
 
     def plain(value: Any) -> Any:
         try:
@@ -80,4 +81,4 @@ def _plain(metadata: dict[str, Any]) -> dict[str, Any]:
             return str(getattr(value, "name_or_path", None) or type(value).__name__)
         return value
 
-    return {key: plain(value) for key, value in metadata.items()}
+    return {key: without_secrets(plain(value), key) for key, value in metadata.items()}
