@@ -7,7 +7,12 @@ import datasets
 from lm_eval.api.task import ConfigurableTask
 
 from lm_eval_tasks import __version__
+from lm_eval_tasks.data import DataError
+from lm_eval_tasks.failures import check_loglikelihoods, writable
 from lm_eval_tasks.redaction import without_secrets
+
+# Keys of the metadata that only text can be the value of; the command line makes numbers and booleans of what looks like one.
+_TEXT_KEYS = ("data", "first_token", "answer_reading", "bangla_source")
 
 
 class RecordedTask(ConfigurableTask):  # type: ignore[misc]
@@ -30,6 +35,7 @@ class RecordedTask(ConfigurableTask):  # type: ignore[misc]
     def download(self, dataset_kwargs: dict[str, Any] | None = None, **_: Any) -> None:
         """Called by the harness when it builds the task."""
         metadata = self.config.metadata
+        _refuse_other_than_text(metadata)
         docs, record = self.load(metadata, dict(dataset_kwargs or {}))
         # The harness looks at a first document while it builds a task: one that has none gets it for as long.
         self.dataset = datasets.DatasetDict({"test": datasets.Dataset.from_list(docs or [self.PLACEHOLDER])})
@@ -55,8 +61,25 @@ class RecordedTask(ConfigurableTask):  # type: ignore[misc]
         super().build_all_requests(**(options | {"cache_requests": False, "rewrite_requests_cache": False}))
 
     def apply_filters(self) -> Any:
-        """As the harness does, which needs a request."""
-        return self._instances if self._is_empty else super().apply_filters()
+        """As the harness does, after a look at the responses as they came: failures end the run, text is made writable."""
+        if self._is_empty:
+            return self._instances
+        if self.OUTPUT_TYPE == "loglikelihood":
+            requests = [instance.args for instance in self.instances for _ in instance.resps]
+            responses = [response for instance in self.instances for response in instance.resps]
+            check_loglikelihoods(str(self.config.task), requests, responses)
+        for instance in self.instances:
+            instance.resps = [writable(response) for response in instance.resps]
+        return super().apply_filters()
+
+
+def _refuse_other_than_text(metadata: dict[str, Any]) -> None:
+    for key in _TEXT_KEYS:
+        if (value := metadata.get(key)) is not None and not isinstance(value, str):
+            raise DataError(
+                f"metadata key '{key}' is {value!r} ({type(value).__name__}), expected text: the command line makes a number "
+                f'or a boolean of what looks like one. Write it as JSON, --metadata \'{{"{key}": "{value}"}}\'.'
+            )
 
 
 class _NoRequests(list[Any]):

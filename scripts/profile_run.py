@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from typing import Any
 from unittest.mock import patch
 
-from lm_eval_tasks.scripts import run
+from lm_eval_tasks.scripts import run, run_hooks
 
 BEGAN = time.perf_counter()
 
@@ -56,7 +56,7 @@ def main() -> None:
     own_methods = ("download", "build_all_requests", "process_results")
     with ExitStack() as stack:
         stack.enter_context(patch.object(HFLM, "_model_call", forward.wrap(HFLM._model_call)))
-        stack.enter_context(patch.object(run, "_with_own_tasks", _timed_index(own)))
+        stack.enter_context(patch.object(run_hooks, "with_own_tasks", _timed_index(own)))
         for name in own_methods:
             stack.enter_context(patch.object(MinimalPairTask, name, own.wrap(getattr(MinimalPairTask, name))))
         arguments = ["--model", "hf", "--model_args", chosen.model_args, "--tasks", chosen.tasks]
@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def _timed_index(clock: Clock) -> Callable[..., type]:
-    plain = run._with_own_tasks
+    plain = run_hooks.with_own_tasks
 
     def timed(manager: type, *, only_own: bool) -> type:
         made = plain(manager, only_own=only_own)

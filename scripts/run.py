@@ -1,6 +1,8 @@
 """`lm-eval-bias run`: the harness's own command line with the tasks of this package on its path.
 
 The harness spends seconds indexing its built-in tasks; where only tasks of this package are asked for, that is skipped.
+What would make a run worthless is looked for before its first request (`run_checks`, `lm_eval_tasks.models.api_server`), and
+after it, whether all its files are there (`run_files`).
 """
 
 import fnmatch
@@ -10,50 +12,60 @@ from functools import cache
 from typing import Any
 
 from lm_eval_tasks import tasks_path
+from lm_eval_tasks.scripts.run_checks import RefusedError
 
 OWN_PREFIXES = ("rubia", "bangla_bias")
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the harness with `arguments` (those of `lm_eval run`); returns 0, or 2 where the request cannot be carried out."""
-    import lm_eval.tasks
     from lm_eval._cli.harness import HarnessCLI
 
     from lm_eval_tasks.data import DataError
+    from lm_eval_tasks.failures import BackendError
+    from lm_eval_tasks.scripts.run_hooks import hooked
 
-    plain = lm_eval.tasks.TaskManager
     previous = sys.argv
     sys.argv = ["lm-eval-bias", "run", *(arguments or ["--help"])]
     try:
         cli = HarnessCLI()
         chosen = cli.parse_args()
-        model, tasks = _asked(chosen)
+        model, tasks = _asked(chosen, "model"), _asked(chosen, "tasks")
         if model == "hf-mlm":
             import lm_eval_tasks.models.masked_lm  # noqa: F401  # registers the backend
 
             if not any(argument.partition("=")[0] in ("--batch_size", "-b", "--config") for argument in arguments):
                 chosen.batch_size = "auto"  # the harness's default, one masked copy at a time, is several times slower
-        if refusal := _refusal(model, _names(tasks)):
-            print(f"lm-eval-bias run: {refusal}", file=sys.stderr)
-            return 2
-        # The harness looks TaskManager up here at the moment of use; there is no other way to add a second path to it.
-        lm_eval.tasks.TaskManager = _with_own_tasks(plain, only_own=_only_own(tasks))
-        cli.execute(chosen)
-    except (DataError, NotImplementedError) as error:  # the harness raises the second where a backend lacks a request type
+        if refusal := _refusal(model, _names(tasks)) or _unsaved(chosen):
+            raise RefusedError(refusal)
+        with hooked(only_own=_only_own(tasks), scores_text=bool(_pairs(_names(tasks)))) as run:
+            cli.execute(chosen)
+        if lost := run.lost():
+            raise RefusedError(
+                f"the harness did not save {'; '.join(lost)}. Its own message stands above (no space left, or a lost disk?). "
+                "Run again; with --use_cache nothing that can be kept is asked twice."
+            )
+    # The harness raises NotImplementedError where a backend lacks a request type.
+    except (DataError, BackendError, RefusedError, NotImplementedError) as error:
         print(f"lm-eval-bias run: {error}", file=sys.stderr)
         return 2
     finally:
         sys.argv = previous
-        lm_eval.tasks.TaskManager = plain
     return 0
 
 
-def _asked(chosen: Any) -> tuple[Any, Any]:
-    """Model and tasks, from the arguments or else from the file that --config names."""
+def _asked(chosen: Any, name: str) -> Any:
+    """A value from the arguments or else from the file that --config names."""
     from lm_eval.config.evaluate_config import EvaluatorConfig
 
     file = EvaluatorConfig.load_yaml_config(chosen.config) if getattr(chosen, "config", None) else {}
-    return getattr(chosen, "model", None) or file.get("model"), getattr(chosen, "tasks", None) or file.get("tasks")
+    return getattr(chosen, name, None) or file.get(name)
+
+
+def _unsaved(chosen: Any) -> str | None:
+    if any(_asked(chosen, name) for name in ("log_samples", "predict_only")) and not _asked(chosen, "output_path"):
+        return "--log_samples and --predict_only need a folder to write to: add --output_path DIR."
+    return None
 
 
 @cache
@@ -64,12 +76,23 @@ def own_index() -> dict[str, Any]:
     return dict(TaskManager(include_path=str(tasks_path()), include_defaults=False).task_index)
 
 
+def leaves(name: str) -> list[str]:
+    """The tasks of this package that a task, group or tag of it stands for."""
+    entry = own_index()[name]
+    config = entry.cfg or {}
+    members = list(config["task"]) if isinstance(config.get("task"), list) else [] if config else list(entry.tags)
+    return sorted({leaf for member in members for leaf in leaves(member)}) if members else [name]
+
+
+def _pairs(requested: Sequence[str]) -> list[str]:
+    """Names among those asked for that need log-probabilities of given text."""
+    asked = [name for name in own_index() if any(fnmatch.fnmatch(name, pattern) for pattern in requested)]
+    return [name for name in asked if _scores_text(name)]
+
+
 def _refusal(model: Any, requested: Sequence[str]) -> str | None:
     """Why a backend that only writes text cannot do what is asked, or None: said before hours of other tasks are run."""
-    if "chat" not in str(model) and not str(model).startswith("anthropic"):
-        return None
-    pairs = [name for name in own_index() if any(fnmatch.fnmatch(name, asked) for asked in requested) and _scores_text(name)]
-    if not pairs:
+    if not writes_text_only(model) or not (pairs := _pairs(requested)):
         return None
     return (
         f"{', '.join(pairs)}: minimal pairs need log-probabilities of given text, and {model} only writes text. "
@@ -78,16 +101,18 @@ def _refusal(model: Any, requested: Sequence[str]) -> str | None:
     )
 
 
+def writes_text_only(model: Any) -> bool:
+    """Whether a backend of this name is a chat API."""
+    return "chat" in str(model) or str(model).startswith(("anthropic", "litellm"))
+
+
 def _scores_text(name: str) -> bool:
     """Whether a task, or any member of a group or tag, asks for loglikelihoods."""
-    entry = own_index()[name]
-    config = entry.cfg or {}
-    members = list(config["task"]) if isinstance(config.get("task"), list) else [] if config else list(entry.tags)
-    return config.get("output_type") == "loglikelihood" or any(_scores_text(member) for member in members)
+    return any((own_index()[leaf].cfg or {}).get("output_type") == "loglikelihood" for leaf in leaves(name))
 
 
 def _names(requested: Any) -> list[str]:
-    return [name for item in _as_list(requested) for name in str(item).split(",")]
+    return [name for item in as_list(requested) for name in str(item).split(",")]
 
 
 def _only_own(requested: Any) -> bool:
@@ -100,16 +125,8 @@ def _is_own(pattern: str, own: Iterable[str]) -> bool:
     return pattern.startswith(OWN_PREFIXES) and any(fnmatch.fnmatch(name, pattern) for name in own)
 
 
-def _as_list(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
+    """A value of the command line that may be one, several or none."""
     if value is None:
         return []
     return list(value) if isinstance(value, list | tuple) else [value]
-
-
-def _with_own_tasks(manager: type, *, only_own: bool) -> type:
-    class WithOwnTasks(manager):  # type: ignore[misc]
-        def __init__(self, include_path: Any = None, include_defaults: bool = True, **options: Any) -> None:
-            paths = [str(tasks_path()), *_as_list(include_path)]
-            super().__init__(include_path=paths, include_defaults=include_defaults and not only_own, **options)
-
-    return WithOwnTasks
