@@ -18,6 +18,7 @@ from collections.abc import Sequence
 
 from lm_eval_tasks import __version__, tasks_path
 from lm_eval_tasks.scripts import links
+from lm_eval_tasks.scripts.streams import guarded
 
 # Commands with a parser of their own, imported only when asked for: `run` needs torch, and the others do not.
 OWN_PARSER = {
@@ -31,7 +32,10 @@ OWN_PARSER = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit code."""
-    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    return guarded(_main, list(sys.argv[1:] if arguments is None else arguments))
+
+
+def _main(arguments: Sequence[str]) -> int:
     if arguments and arguments[0] in OWN_PARSER:
         return int(importlib.import_module(f"lm_eval_tasks.scripts.{arguments[0]}").main(arguments[1:]))
     chosen = _parser().parse_args(arguments)
