@@ -75,11 +75,12 @@ _BOXED = re.compile(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 _IN_BOX = re.compile(r"\\(?:text|textbf|mathrm|mathbf)\s*\{([^{}]*)\}")
 
 
-def answer_part(text: str, prompt: str | None = None) -> str | None:
+def answer_part(text: str, prompt: str | None = None, *, shortest_echo: int = _SHORTEST_ECHO) -> str | None:
     """The answer within one generated text, without white space around it; None where thinking never ended.
 
     `prompt` is the question that was asked, if known: only then can its echo be told from an answer. An empty result means
-    that nothing was answered, for example because only the prompt was repeated. Letter case is kept.
+    that nothing was answered, for example because only the prompt was repeated. Letter case is kept. `shortest_echo` is how
+    many of the prompt's last words make an echo: more where the prompt ends in the texts that can be chosen.
     """
     final = _final_channel(text)
     if final is None:
@@ -91,7 +92,7 @@ def answer_part(text: str, prompt: str | None = None) -> str | None:
     turn = _own_turn(final)
     if re.search(_OPENINGS, turn, flags=_FLAGS):
         return None
-    return _marked(_without_echo(turn, prompt) if prompt else turn).strip()
+    return _marked(_without_echo(turn, prompt, shortest_echo) if prompt else turn).strip()
 
 
 def _final_channel(text: str) -> str | None:
@@ -114,12 +115,12 @@ def _own_turn(text: str) -> str:
     return text[: end.start()] if end else text
 
 
-def _without_echo(text: str, prompt: str) -> str:
+def _without_echo(text: str, prompt: str, shortest: int) -> str:
     """Rule 5: the text after the prompt, or after its last words, if it starts with them."""
     asked = [word.casefold() for word in _WORD.findall(prompt)]
     found = list(_WORD.finditer(text))
     said = [match.group().casefold() for match in found[: len(asked)]]
-    for n in range(len(said), _SHORTEST_ECHO - 1, -1):
+    for n in range(len(said), shortest - 1, -1):
         if said[:n] == asked[-n:]:
             return re.sub(r"\A[.?!…”»\"'’)\]]+", "", text[found[n - 1].end() :])
     return text
