@@ -20,15 +20,11 @@ _LOST = 2
 class GeneratedTask(RecordedTask):
     """A task of generate_until, which looks at its answers once before they are scored."""
 
-    _is_checked = False
-
-    def aggregation(self) -> Any:
-        """As the harness does. It is the first call that comes after all answers are there."""
-        answers = [instance.resps[0] for instance in self.instances or () if instance.resps]
-        if answers and not self._is_checked:
-            self._is_checked = True
+    def apply_filters(self) -> Any:
+        """As the harness does, after a look at the answers as they came."""
+        if answers := [instance.resps[0] for instance in self.instances if instance.resps]:
             self._warn_of_cut_off(answers)
-        return super().aggregation()
+        return super().apply_filters()
 
     def _warn_of_cut_off(self, answers: list[str | None]) -> None:
         limit = next((int(given[key]) for key in _LIMIT_KEYS if (given := self.config.generation_kwargs).get(key)), None)
