@@ -91,7 +91,7 @@ def locate_rubia(folder: str | None = None, named: str | Sequence[str] | None = 
 
 def named_hashes(named: str | Sequence[str] | None) -> frozenset[str]:
     """The hashes that the metadata key `data_sha256` names: one, or a list. Raises DataError."""
-    found = list(named) if isinstance(named, list | tuple) else [] if named is None else [named]
+    found: list[Any] = list(named) if isinstance(named, list | tuple) else [] if named is None else [named]
     for one in found:
         if not isinstance(one, str) or not re.fullmatch(r"[0-9a-fA-F]{64}", one):
             raise DataError(
