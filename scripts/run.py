@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from lm_eval_tasks import tasks_path
+from lm_eval_tasks.scripts import precision
 from lm_eval_tasks.scripts.run_checks import RefusedError
 
 OWN_PREFIXES = ("rubia", "bangla_bias")
@@ -36,6 +37,8 @@ def main(arguments: Sequence[str]) -> int:
 
             if not any(argument.partition("=")[0] in ("--batch_size", "-b", "--config") for argument in arguments):
                 chosen.batch_size = "auto"  # the harness's default, one masked copy at a time, is several times slower
+        if any(_is_own(name, own_index()) for name in _names(tasks)):
+            precision.set_in(chosen)
         if refusal := _refusal(model, _names(tasks)) or _unsaved(chosen):
             raise RefusedError(refusal)
         with hooked(only_own=_only_own(tasks), scores_text=bool(_pairs(_names(tasks)))) as run:
