@@ -26,7 +26,7 @@ _SAMPLES = re.compile(rf"samples_(?P<task>.+)_{_TIME}\.jsonl")
 _OWN = re.compile(r"rubia|bangla_bias")
 # What must not differ between the goes of one run: a score pooled over them would mean nothing. The second kind matters
 # only where text is generated: pairs are raw text in every mode, and are often run apart.
-_IDENTITY = ("model_name", "backend", "model_args", "pll", "lm_eval_version")
+_IDENTITY = ("model_name", "backend", "model_args", "model_dtype", "model_revision", "pll", "lm_eval_version")
 _PROMPTING = ("chat_template_sha", "system_instruction_sha")
 # What this project reads of every document.
 _NEEDED = ("doc", "doc_hash", "filtered_resps", "metrics")
@@ -113,7 +113,8 @@ def _goes(folder: Path) -> dict[str, tuple[Path, dict[str, Any]]]:
                 raise EvidenceError(f"{path} is not a results file of lm-eval. Remove it or run again.")
             config = go["config"]
             model_args = json.dumps(config.get("model_args"), sort_keys=True, ensure_ascii=False)
-            go |= {"backend": config["model"], "model_args": model_args, "pll": config.get("pll")}
+            go |= {"backend": config["model"], "model_args": model_args}
+            go |= {key: config.get(key) for key in ("pll", "model_dtype", "model_revision")}
             found[match["time"]] = (path, go)
     if not found:
         raise EvidenceError(f"{folder} holds no results files. Run with --output_path {folder} --log_samples.")

@@ -33,6 +33,7 @@ from lm_eval_tasks.metrics.intervals import (
     worst_case_shares,
 )
 from lm_eval_tasks.metrics.pairs import DECIDES_NOTHING
+from lm_eval_tasks.metrics.precision import number_types
 from lm_eval_tasks.metrics.results import Document, Leaf, Run
 
 Item = TypeVar("Item")
@@ -219,6 +220,7 @@ def signature(run: Run, task: str, metric: str, leaves: Sequence[Leaf]) -> str:
         parts += [f"norm:{normalised}", f"first:{common([m.get('first_token_convention') for m in metadata])}"]
     if run.identity.get("pll") and kind_of(leaves[0]) == "pairs":
         parts.append(f"pll:{run.identity['pll']}")
+    parts += [f"{name}:{value}" for name, value in number_types(run).items()]
     if instruction := common([_instruction(m) for m in metadata]):
         parts.append(f"instruction:{instruction}")
     parts += [

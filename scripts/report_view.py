@@ -7,6 +7,7 @@ from itertools import chain
 from statistics import fmean
 
 from lm_eval_tasks.metrics.intervals import T
+from lm_eval_tasks.metrics.precision import WORDS
 from lm_eval_tasks.metrics.results import Run
 from lm_eval_tasks.metrics.summary import Score
 from lm_eval_tasks.scripts.charts import keys
@@ -23,6 +24,7 @@ _COMPARABLE = {
     "task": "the task version",
     "plugin": "the plugin version",
     "lm_eval": "the harness version",
+    **{name: words for name, words in WORDS.items() if name != "revision"},  # of one model, that is what is compared
 }
 _LONGEST_NAME = 32
 

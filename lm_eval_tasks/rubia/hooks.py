@@ -13,6 +13,7 @@ from lm_eval.api.instance import Instance
 
 from lm_eval_tasks.data import DataError
 from lm_eval_tasks.metrics.pairs import score_document
+from lm_eval_tasks.metrics.precision import coarse_type
 from lm_eval_tasks.rubia import model_args, tokens
 from lm_eval_tasks.rubia.rows import PAIR_FIELDS, Pair, PairFile, load_pairs
 from lm_eval_tasks.task import RecordedTask
@@ -30,6 +31,7 @@ class MinimalPairTask(RecordedTask):
         """Read, check and select the pairs, and choose the first-token convention."""
         file = load_pairs(metadata, choice["source"])
         requests = _requests(file, metadata)
+        _warn_coarse.cache_clear()  # all tasks of a run are loaded before the first is scored
         docs = [_doc(pair, requests) for pair in file.select(choice["domain"], choice.get("subdomain"))]
         return docs, file.record() | _record(requests, file)
 
@@ -45,6 +47,24 @@ class MinimalPairTask(RecordedTask):
             Instance("loglikelihood", shown, (doc[f"{side}_context"], doc[f"{side}_target"]), index, kwargs["metadata"])
             for index, side in enumerate(("pro", "anti"))
         ]
+
+    def apply_filters(self) -> Any:
+        """As the harness does, once all requests of the task are answered; here it is seen how the backend sums."""
+        filtered = super().apply_filters()
+        answers = [float(resp[0]) for instance in self.instances for resp in instance.resps]
+        if found := coarse_type(answers):
+            _warn_coarse(found)
+        return filtered
+
+
+@lru_cache(maxsize=1)
+def _warn_coarse(dtype: str) -> None:
+    """Once per run and not once per subdomain."""
+    log.warning(
+        "RuBia: every log-likelihood is a number of %s, so the backend summed log-probabilities in that type: pairs tie, and "
+        "winners are decided by rounding. Add softmax_dtype=float32 to --model_args of hf; the model may stay in its type.",
+        dtype,
+    )
 
 
 def process_results(doc: dict[str, Any], results: list[tuple[float, bool]]) -> dict[str, float]:
