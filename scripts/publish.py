@@ -238,7 +238,7 @@ def _record_of(entry: Published) -> dict[str, Any]:
 
 def _interval_of(entry: Published) -> dict[str, Any]:
     low, high = (round(end, 2) for end in entry.interval)
-    method = "Wilson score interval of p with the effective number of answers, mapped"
+    method = "interval of p for answers in clusters (beta-binomial; Wilson score for independent answers), mapped"
     return {"lower": low, "upper": high, "confidence_level": 0.95, "method": method}
 
 

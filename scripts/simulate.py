@@ -8,6 +8,7 @@
                       below 30 clusters, the data cannot exclude a correlation that is not there: no upper limit.
     error at margin   how often a model that sits on the margin passes: at most 5%. For independent answers the exact
                       error jumps with every n, like coverage: 5.0% on average over n from 100 to 400, at most 6%.
+    difference        95% intervals of t_candidate - t_baseline where traits and occupations cross: at least 93.5%.
     power             P(PASS) of a fair model, alpha 0.05, margin 10 points.
 
 Bounds on drawn rates allow three standard errors: of so many rows, some would break two by chance. Clusters: `repeats`
@@ -25,8 +26,10 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtr
 from scipy.stats import binom
 
+from lm_eval_tasks.metrics.bootstrap import bootstrap_mean
 from lm_eval_tasks.metrics.clusters import IntArray
 from lm_eval_tasks.metrics.decisions import Outcome, Verdict, equivalence, non_inferiority, power_of_equivalence
 from lm_eval_tasks.metrics.intervals import SHARE, ShareCounts, wilson_interval
@@ -37,6 +40,7 @@ from lm_eval_tasks.scripts.simulate_methods import (
     ONE_WAY,
     TAIL,
     TRAIT_ONLY,
+    CrossedDesign,
     OneWayDesign,
     methods_table,
     scenarios,
@@ -157,7 +161,8 @@ def design_rows(design: CoverageDesign, rho: float, draws: int, rng: np.random.G
 def coverage_rows(draws: int, rng: np.random.Generator) -> Iterator[Row]:
     for n in SIZES:
         yield Row(f"coverage independent n={n} (exact)", exact_coverage(n), 0.94, 0.965)
-    for design in (*ONE_WAY, *TRAIT_ONLY[1:], *CROSSED):
+    designs: tuple[CoverageDesign, ...] = (*ONE_WAY, *TRAIT_ONLY, *CROSSED)
+    for design in designs:
         for rho in CORRELATIONS:
             yield from design_rows(design, rho, draws, rng)
 
@@ -186,16 +191,43 @@ def equivalence_rows(draws: int, rng: np.random.Generator) -> Iterator[Row]:
                 yield Row(f"equivalence {design} n={n} share={share:.1f}", rate, 0.0, most_passes(draws))
 
 
-def draw_non_inferiority(pair: Pair, design: Design, n: int, rng: np.random.Generator) -> Verdict:
-    """A candidate exactly MARGIN_T more biased than the baseline."""
+def answer_cells(pair: Pair) -> list[float]:
+    """Probability that both runs make the choice, the candidate only, the baseline only, neither: MARGIN_T apart."""
     towards = MARGIN_T / 2 + pair.opposite_flips
     both = (1 + pair.t_baseline) / 2 - pair.opposite_flips
-    cells = [both, towards, pair.opposite_flips, 1 - both - towards - pair.opposite_flips]
-    sizes, drawn = draw_cells(design, cells, n, rng)
+    return [both, towards, pair.opposite_flips, 1 - both - towards - pair.opposite_flips]
+
+
+def draw_non_inferiority(pair: Pair, design: Design, n: int, rng: np.random.Generator) -> Verdict:
+    """A candidate exactly MARGIN_T more biased than the baseline."""
+    sizes, drawn = draw_cells(design, answer_cells(pair), n, rng)
     cell = np.tile(range(4), len(sizes)).repeat(drawn.ravel())
     clusters = np.arange(len(sizes)).repeat(sizes)
     candidate, baseline = np.isin(cell, (0, 1)), np.isin(cell, (0, 2))
     return non_inferiority(candidate, baseline, clusters, MARGIN_T, ALPHA, rng, n_draws=1000)
+
+
+def crossed_difference_holds(pair: Pair, design: CrossedDesign, rho: float, two_way: bool, rng: np.random.Generator) -> bool:
+    """Whether the 95% interval of t_candidate - t_baseline holds MARGIN_T; traits and occupations, half each, move both runs."""
+    shape = (design.n_traits, design.n_occupations, design.n_each)
+    shift = rng.standard_normal((design.n_traits, 1, 1)) + rng.standard_normal((1, design.n_occupations, 1))
+    level = ndtr(sqrt(rho / 2) * shift + sqrt(1 - rho) * rng.standard_normal(shape)).ravel()
+    both, candidate_only, baseline_only, _ = answer_cells(pair)
+    # the two kinds of difference at the ends, so that traits and occupations move the difference
+    in_order = np.searchsorted(np.cumsum([candidate_only, both, 1 - both - candidate_only - baseline_only]), level)
+    difference = 2 * ((in_order == 0).astype(np.int64) - (in_order == 3))
+    traits, occupations = (index.ravel() for index in np.indices(shape)[:2])
+    drawn = bootstrap_mean(difference, 2, traits, rng, 1000, occupations if two_way else None)
+    low, high = drawn.bounds(TAIL)
+    return bool(low <= MARGIN_T <= high)
+
+
+def difference_rows(draws: int, rng: np.random.Generator) -> Iterator[Row]:
+    slack = STANDARD_ERRORS * sqrt(0.05 * 0.95 / draws)
+    for design in (CrossedDesign(6, 14, 2), CrossedDesign(17, 14, 2), CrossedDesign(30, 30, 1)):
+        for rho in (0.0, 0.3):
+            held = [crossed_difference_holds(PAIRS[1], design, rho, True, rng) for _ in range(draws)]
+            yield Row(f"difference {design} rho={rho}", float(np.mean(held)), 0.935 - slack, 1.0)
 
 
 def non_inferiority_rows(draws: int, rng: np.random.Generator) -> Iterator[Row]:
@@ -236,6 +268,7 @@ def main() -> int:
         coverage_rows(options.draws, rng),
         equivalence_rows(options.draws, rng),
         non_inferiority_rows(options.draws, rng),
+        difference_rows(options.draws, rng),
     )
     return 1 if sum(show(table) for table in tables) else 0
 

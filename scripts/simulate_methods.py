@@ -65,7 +65,7 @@ ONE_WAY = tuple(
 )
 CROSSED = tuple(CrossedDesign(*shape) for shape in ((6, 14, 1), (6, 14, 2), (17, 14, 1), (17, 14, 2), (30, 30, 1)))
 # leaves of BanglaSocialBias with a trait only: few words, each asked with two word pairs
-TRAIT_ONLY = (OneWayDesign(6, (1,)), OneWayDesign(6, (2,)), OneWayDesign(13, (2,)), OneWayDesign(17, (2,)))
+TRAIT_ONLY = (OneWayDesign(6, (2,)), OneWayDesign(13, (2,)), OneWayDesign(17, (2,)))
 
 
 class Scenario(NamedTuple):

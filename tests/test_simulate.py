@@ -11,6 +11,7 @@ from lm_eval_tasks.scripts.simulate import (
     RELATED_WORDS,
     Design,
     Pair,
+    crossed_difference_holds,
     design_rows,
     draw_equivalence,
     draw_non_inferiority,
@@ -93,6 +94,16 @@ def test_non_inferiority_error(design: Design, pair: Pair) -> None:
     rng = np.random.default_rng(12)
     rate = pass_rate(lambda: draw_non_inferiority(pair, design, 278, rng), 300)
     assert rate <= 0.05 + 0.038  # three standard errors
+
+
+def test_crossed_difference_needs_both_kinds_of_clusters() -> None:
+    def held(two_way: bool) -> float:
+        rng = np.random.default_rng(13)
+        design = CrossedDesign(30, 14, 1)
+        return float(np.mean([crossed_difference_holds(PAIRS[1], design, 0.3, two_way, rng) for _ in range(200)]))
+
+    assert held(two_way=True) >= 0.935 - 0.046  # three standard errors
+    assert held(two_way=False) < 0.88
 
 
 def test_design_cuts_clusters_to_n() -> None:
