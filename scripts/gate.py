@@ -15,10 +15,12 @@ from pathlib import Path
 
 from lm_eval_tasks.metrics.results import read_run
 from lm_eval_tasks.scripts import gate_outputs
+from lm_eval_tasks.scripts.folders import FolderError, existing_folder
 from lm_eval_tasks.scripts.gate_checks import Baseline, Report, judge, unusable
 from lm_eval_tasks.scripts.gate_explain import explain
 from lm_eval_tasks.scripts.policy import Policy, load_policy
 from lm_eval_tasks.scripts.policy_node import PolicyError
+from lm_eval_tasks.scripts.streams import guarded
 
 DEFAULT_SEED = 1234
 
@@ -28,9 +30,11 @@ def main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     try:
         policy = load_policy(options.policy, options.today)
+        for folder in filter(None, (options.folder, options.baseline)):
+            existing_folder(folder)
         if options.output:
             gate_outputs.prepare(options.output)
-    except (PolicyError, gate_outputs.OutputError) as error:
+    except (PolicyError, FolderError, gate_outputs.OutputError) as error:
         print(f"lm-eval-bias gate: {error}", file=sys.stderr)
         if os.environ.get("GITHUB_ACTIONS"):
             print(gate_outputs.annotation("error", "policy", str(error)))
@@ -54,15 +58,16 @@ def _judge(policy: Policy, folder: Path, baseline: Path | None, seed: int) -> Re
 
 
 def _baseline(policy: Policy, named: Path | None) -> Baseline:
+    """The run to compare with. One that is named must be there, whatever `required` says: a name may be mistyped."""
     folder = named or policy.baseline
-    if named is None and not policy.baseline_required and not (folder and folder.exists()):
-        return Baseline()
     if folder is None:
+        if not policy.compares or not policy.baseline_required:
+            return Baseline()
         return Baseline(
             problem="no baseline run is given. Name its folder with --baseline, or in the policy's baseline.samples."
         )
     try:
-        return Baseline(read_run(folder))
+        return Baseline(read_run(existing_folder(folder)))
     except ValueError as error:
         return Baseline(problem=f"the baseline cannot be used: {error}")
 
@@ -86,4 +91,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(guarded(main, sys.argv[1:]))

@@ -5,11 +5,14 @@ A check whose evidence does not hold is INVALID, whatever its numbers say. How a
     passed     PASS
     waived     BREACH or INCONCLUSIVE under a waiver
     advisory   anything but PASS, the check is advisory
-    warned     INCONCLUSIVE, and on_inconclusive is warn
+    warned     INCONCLUSIVE, and on_inconclusive is warn; never where the check is a BREACH before the correction
     counts     the rest: the gate does not pass
 
-Breach claims are corrected for their number over the blocking checks only, waived ones included: an advisory check or a
-waiver must not move the verdict of another check.
+Breach claims are corrected for their number, over the blocking checks that do not pass, waived ones included: an advisory
+check, a waiver or a check that holds must not move the verdict of another check. What passes is left out because its opposite
+was shown: harmless limits could otherwise make any breach undecided by their number. (Conservative nulls may be discarded,
+Zhao, Small & Su 2019. The price: with every check exactly at its limit, the chance of a false breach is alpha / (1 - alpha)
+and not alpha, 5.3% for 5%; the tests show it.)
 """
 
 from collections.abc import Sequence
@@ -19,13 +22,14 @@ from typing import Literal
 
 import numpy as np
 
-from lm_eval_tasks.metrics.decisions import Outcome, Verdict, adjust, cap, equivalence, non_inferiority
+from lm_eval_tasks.metrics.decisions import Method, Outcome, Verdict, adjust, non_inferiority
 from lm_eval_tasks.metrics.intervals import ShareCounts
 from lm_eval_tasks.metrics.results import Run
 from lm_eval_tasks.metrics.summary import METRICS, Score, answers, measures, score
-from lm_eval_tasks.scripts.gate_evidence import check_problems, run_problems
+from lm_eval_tasks.scripts.gate_evidence import answer_problems, check_problems, run_problems
 from lm_eval_tasks.scripts.pairing import Pairs, obstacles, pair, shared_tasks, suspicion
-from lm_eval_tasks.scripts.policy import Cap, Check, Equivalence, NonInferiority, Policy, Waiver
+from lm_eval_tasks.scripts.policy import Check, Policy, Waiver
+from lm_eval_tasks.scripts.policy_limits import NonInferiority, judge_share
 
 Status = Literal["passed", "waived", "advisory", "warned", "counts"]
 _SEVERITY = (Outcome.INVALID, Outcome.BREACH, Outcome.INCONCLUSIVE)
@@ -52,6 +56,7 @@ class Result:
     score: Score | None = None
     counts: ShareCounts | None = None
     waiver: Waiver | None = None
+    breached: bool = False  # before the correction for several checks
 
     @property
     def outcome(self) -> Outcome:
@@ -65,7 +70,7 @@ class Result:
             return "waived"
         if self.check.settings.tier == "advisory":
             return "advisory"
-        is_warned = self.outcome is Outcome.INCONCLUSIVE and self.check.settings.on_inconclusive == "warn"
+        is_warned = self.outcome is Outcome.INCONCLUSIVE and self.check.settings.on_inconclusive == "warn" and not self.breached
         return "warned" if is_warned else "counts"
 
 
@@ -98,17 +103,17 @@ class Report:
 
 def judge(policy: Policy, run: Run, baseline: Baseline, seed: int) -> Report:
     """All checks of the policy on a run."""
-    problems = run_problems(policy.evidence, run)
+    problems = run_problems(policy, run)
     if problems:
         return unusable(policy, seed, problems, run.model)
     single = [_judge_task(policy, check, run, baseline, task, seed) for check in policy.checks for task in _tasks(check, run)]
     return Report(
         policy=policy,
         seed=seed,
-        results=tuple(_corrected(single, policy)),
+        results=tuple(_corrected(single, policy.multiplicity)),
         model=run.model,
         baseline_model=baseline.run.model if baseline.run else None,
-        warnings=tuple(_warnings(run, baseline)),
+        warnings=tuple(_warnings(policy, run, baseline)),
     )
 
 
@@ -144,16 +149,10 @@ def _judge_task(policy: Policy, check: Check, run: Run, baseline: Baseline, task
     elif isinstance(check.test, NonInferiority):
         result = _compare(check, check.test, run, baseline, scored, seed)
     else:
-        verdict = _judge_share(check.test, counts, check.settings.alpha)
+        verdict = judge_share(check.test, counts, check.settings.alpha)
         result = Result(check.id, check, task, verdict, (verdict.reason,), scored)
     name = f"{check.id}[{task}]" if check.is_pattern and task != check.task else check.id
     return replace(result, id=name, counts=counts, waiver=policy.waivers.get(name, policy.waivers.get(check.id)))
-
-
-def _judge_share(test: Equivalence | Cap, counts: ShareCounts, alpha: float) -> Verdict:
-    if isinstance(test, Equivalence):
-        return equivalence(counts, test.scale, test.ideal, test.margin, alpha)
-    return cap(counts, test.scale, test.limit, alpha)
 
 
 def _compare(check: Check, test: NonInferiority, run: Run, baseline: Baseline, scored: Score, seed: int) -> Result:
@@ -165,14 +164,16 @@ def _compare(check: Check, test: NonInferiority, run: Run, baseline: Baseline, s
     if found := obstacles(baseline.run, run, task, check.metric):
         return _invalid(check, task, [f"not comparable with the baseline: {reason}" for reason in found], scored)
     pairs = pair(baseline.run, run, task, check.metric)
-    same = suspicion(baseline.run, run, [task])
-    if same and baseline.run.model != run.model:
+    if same := suspicion(baseline.run, run, [task]):
         return _invalid(check, task, [same], scored)
+    old = score(baseline.run, task, check.metric)
+    if old is not None and (found := answer_problems(check.settings, old)):
+        return _invalid(check, task, [f"in the baseline, {reason}" for reason in found], scored)
     if len(pairs.candidate) < check.settings.min_n:
         few = f"{len(pairs.candidate)} documents have a valid answer in both runs, fewer than min_n {check.settings.min_n}"
         return _invalid(check, task, [few], scored)
     verdict = _non_inferiority(pairs, test, check.settings.alpha, seed)
-    return Result(check.id, check, task, verdict, (verdict.reason, *([same] if same else [])), scored)
+    return Result(check.id, check, task, verdict, (verdict.reason,), scored)
 
 
 def _non_inferiority(pairs: Pairs, test: NonInferiority, alpha: float, seed: int) -> Verdict:
@@ -193,19 +194,28 @@ def _invalid(check: Check, task: str, reasons: Sequence[str], scored: Score | No
     return Result(check.id, check, task, verdict, tuple(reasons), scored)
 
 
-def _corrected(results: Sequence[Result], policy: Policy) -> list[Result]:
-    blocking = [result.verdict for result in results if result.check.settings.tier == "blocking"]
-    corrected = iter(adjust(blocking, policy.multiplicity))
-    return [_with(result, next(corrected)) if result.check.settings.tier == "blocking" else result for result in results]
+def _corrected(results: Sequence[Result], method: Method) -> list[Result]:
+    """Results after the correction of breach claims, in the given order."""
+    claims = [result.verdict for result in results if _makes_a_claim(result)]
+    corrected = iter(adjust(claims, method))
+    return [_with(result, next(corrected)) if _makes_a_claim(result) else result for result in results]
+
+
+def _makes_a_claim(result: Result) -> bool:
+    return result.check.settings.tier == "blocking" and result.outcome in (Outcome.BREACH, Outcome.INCONCLUSIVE)
 
 
 def _with(result: Result, verdict: Verdict) -> Result:
-    reasons = (verdict.reason, *result.reasons[1:]) if verdict.reason != result.verdict.reason else result.reasons
-    return replace(result, verdict=verdict, reasons=reasons)
+    breached = result.outcome is Outcome.BREACH
+    if verdict.reason == result.verdict.reason:
+        return replace(result, verdict=verdict, breached=breached)
+    kept = ", and not let through: it is a breach before that" if breached else ""
+    return replace(result, verdict=verdict, reasons=(verdict.reason + kept, *result.reasons[1:]), breached=breached)
 
 
-def _warnings(run: Run, baseline: Baseline) -> list[str]:
+def _warnings(policy: Policy, run: Run, baseline: Baseline) -> list[str]:
     if baseline.run is None:
         return [baseline.problem] if baseline.problem else []
+    found = [] if policy.compares else ["The baseline is not used: no check of test non_inferiority compares with it."]
     same = suspicion(baseline.run, run, shared_tasks(baseline.run, run))
-    return [f"On the tasks that both runs have, {same}."] if same else []
+    return [*found, f"On the tasks that both runs have, {same}."] if same else found

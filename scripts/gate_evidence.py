@@ -1,6 +1,10 @@
-"""Whether a run may be judged at all: versions, data, completeness, enough valid answers. Every problem is a sentence."""
+"""Whether a run may be judged at all: the run that is meant, versions, data, completeness, enough valid answers, few ties.
+
+Every problem is a sentence.
+"""
 
 from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -8,8 +12,8 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from lm_eval_tasks.metrics.results import Leaf, Run
-from lm_eval_tasks.metrics.summary import METRICS, kind_of, measures, score
-from lm_eval_tasks.scripts.policy import Check, Evidence
+from lm_eval_tasks.metrics.summary import METRICS, Score, kind_of, measures, score
+from lm_eval_tasks.scripts.policy import Check, Evidence, Expect, Policy, Settings
 
 
 class Problems(NamedTuple):
@@ -19,9 +23,10 @@ class Problems(NamedTuple):
     unscorable: bool
 
 
-def run_problems(evidence: Evidence, run: Run) -> list[str]:
+def run_problems(policy: Policy, run: Run) -> list[str]:
     """Problems of the run as a whole."""
-    found = []
+    evidence = policy.evidence
+    found = _other_run(policy.expect, policy.today, run)
     version = run.identity.get("lm_eval_version")
     if evidence.lm_eval is not None and not _satisfies(version, evidence.lm_eval):
         found.append(f"the run was made with lm-eval {version}, the policy wants {evidence.lm_eval}. Run again with that.")
@@ -29,6 +34,29 @@ def run_problems(evidence: Evidence, run: Run) -> list[str]:
         if not any(fnmatchcase(name, pattern) for name in (*run.groups, *run.leaves)):
             found.append(f"task_versions names {pattern}, which the run does not have. Run it, or remove it from the policy.")
     return found
+
+
+def _other_run(expect: Expect, today: date, run: Run) -> list[str]:
+    """Why this is not the run that the policy means: last year's folder, or the run of another model."""
+    found = []
+    if expect.model is not None and run.model != expect.model and not fnmatchcase(run.model, expect.model):
+        found.append(f"the run is of {run.model}, the policy expects {expect.model}. Judge the run that is meant.")
+    if expect.max_age_days is not None:
+        found += _too_old(expect.max_age_days, today, run)
+    return found
+
+
+def _too_old(max_age_days: float, today: date, run: Run) -> list[str]:
+    try:
+        made = datetime.fromtimestamp(run.date, tz=UTC).date()
+    except (TypeError, ValueError, OverflowError, OSError):
+        return [f"the date of the run is {run.date!r}, expected seconds since 1970. Run again."]
+    age = (today - made).days
+    if age > max_age_days:
+        return [f"the run is of {made}, {age} days old; the policy takes at most {max_age_days:g}. Run again."]
+    if made - today > timedelta(days=1):  # of one day, since the two may have been made in different time zones
+        return [f"the run is of {made}, which is after {today}. Set the clock of one of the machines, and run again."]
+    return []
 
 
 def check_problems(evidence: Evidence, check: Check, run: Run, task: str) -> Problems:
@@ -107,17 +135,36 @@ def _data(evidence: Evidence, leaves: Sequence[Leaf]) -> list[str]:
 
 
 def _answers(check: Check, run: Run, task: str) -> list[str]:
-    found, settings, scored = [], check.settings, score(run, task, check.metric)
+    scored = score(run, task, check.metric)
     assert scored is not None  # _unscorable
+    return answer_problems(check.settings, scored)
+
+
+def answer_problems(settings: Settings, scored: Score) -> list[str]:
+    """Too many unreadable answers or ties, or too few valid answers."""
+    found = []
     if scored.valid_rate < settings.min_valid_rate:
         found.append(
-            f"{scored.n_invalid} of {scored.n_documents} answers could not be read: the valid rate is {scored.valid_rate:.3f}, "
+            f"{_not_valid(scored)}: the valid rate is {scored.valid_rate:.3f}, "
             f"below min_valid_rate {settings.min_valid_rate:g}. Look at the samples: refusals, or a wrong chat template."
+        )
+    if scored.tie_rate > settings.max_tie_rate:
+        found.append(
+            f"{scored.n_tied} of {scored.n_documents} pairs are ties: the rate is {scored.tie_rate:.3f}, above max_tie_rate "
+            f"{settings.max_tie_rate:g}. Look at the tokenizer and the log-probabilities: both sentences score alike."
         )
     if scored.n_valid < settings.min_n:
         ties = f" ({scored.n_tied} are ties)" if scored.n_tied else ""
         found.append(f"{scored.n_valid} valid answers{ties}, fewer than min_n {settings.min_n}. Check a larger group.")
     return found
+
+
+def _not_valid(scored: Score) -> str:
+    if not scored.n_both:
+        return f"{scored.n_invalid} of {scored.n_documents} answers could not be read"
+    n = scored.n_both + scored.n_invalid
+    named = f"({scored.n_both} named both, {scored.n_invalid} could not be read)"
+    return f"{n} of {scored.n_documents} answers chose no group alone {named}"
 
 
 def _satisfies(version: object, wanted: SpecifierSet) -> bool:

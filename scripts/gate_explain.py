@@ -8,15 +8,13 @@ from collections.abc import Iterator
 
 from lm_eval_tasks.metrics.decisions import (
     Outcome,
-    cap,
-    equivalence,
     minimum_detectable_effect,
     power_of_equivalence,
 )
-from lm_eval_tasks.metrics.intervals import Interval, ShareCounts, noise_floor
+from lm_eval_tasks.metrics.intervals import SHARE, Interval, ShareCounts, noise_floor
 from lm_eval_tasks.scripts.gate_checks import Report, Result
 from lm_eval_tasks.scripts.gate_outputs import shown
-from lm_eval_tasks.scripts.policy import Cap, Equivalence
+from lm_eval_tasks.scripts.policy_limits import Cap, Equivalence, judge_share
 
 NEUTRAL_SHARE = 0.5
 _SCALES = {"share": "the share p", "t": "t = 2p - 1", "bias_score": "the BiasScore"}
@@ -47,19 +45,29 @@ def _question(result: Result) -> str:
     error = f"Each claim is wrong in at most {alpha:.1%} of runs."
     if isinstance(test, Equivalence):
         low, high = test.ideal - test.margin, test.ideal + test.margin
-        return f"Asks: does {_SCALES[test.scale.name]} surely lie between {low:g} and {high:g}? {error}"
+        return f"Asks: does {_SCALES[test.scale.name]} surely lie between {low:g} and {high:g}? {_in_p(test)}{error}"
     if isinstance(test, Cap):
-        return f"Asks: is the size of {_SCALES[test.scale.name]}, in either direction, surely below {test.limit:g}? {error}"
-    return f"Asks: is |t|, t = 2p - 1, surely less than {test.margin:g} above the baseline's, on the same items? {error}"
+        size = f"is the size of {_SCALES[test.scale.name]}, in either direction, surely below {test.limit:g}?"
+        return f"Asks: {size} {_in_p(test)}{error}"
+    points = f"That is: p at most {test.points:.3g} points further from 0.5."
+    return (
+        f"Asks: is |t|, t = 2p - 1, surely less than {test.margin:g} above the baseline's, on the same items? {points} {error}"
+    )
+
+
+def _in_p(test: Equivalence | Cap) -> str:
+    low, high = test.shares
+    return "" if test.scale is SHARE else f"That is: p between {low:.3f} and {high:.3f}. "
 
 
 def _data(result: Result) -> Iterator[str]:
     score, verdict = result.score, result.verdict
     if score is None:
         return
+    both = f"{score.n_both} named both, " if score.kind == "roles" else ""
     yield (
         f"Data: {score.n_documents} documents, {score.n_valid} valid answers in {score.n_clusters} clusters "
-        f"({score.n_tied} ties, {score.n_invalid} not readable)."
+        f"({score.n_tied} ties, {both}{score.n_invalid} not readable)."
     )
     if score.interval and score.share is not None:
         yield f"Share p = {score.share:.3f}, 95% interval {_range(score.interval)}."
@@ -115,13 +123,7 @@ def _passing(result: Result, test: Equivalence | Cap) -> str:
 
 
 def _would_pass(hits: int, n: int, test: Equivalence | Cap, alpha: float) -> bool:
-    counts = ShareCounts.independent(hits, n)
-    judged = (
-        equivalence(counts, test.scale, test.ideal, test.margin, alpha)
-        if isinstance(test, Equivalence)
-        else cap(counts, test.scale, test.limit, alpha)
-    )
-    return judged.outcome is Outcome.PASS
+    return judge_share(test, ShareCounts.independent(hits, n), alpha).outcome is Outcome.PASS
 
 
 def _range(interval: Interval) -> str:

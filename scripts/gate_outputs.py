@@ -1,25 +1,26 @@
 """What the gate leaves behind: gate.json, JUnit XML, a Markdown summary and annotations for GitHub, a table for the console.
 
-Names of models and reasons come from files that others wrote: control characters and marks that turn the direction of text
-are shown as escapes, and each format escapes its own signs. Bytes depend on the policy and the runs only.
+Names of models and reasons come from files that others wrote: what acts without being seen is written out (`safe_text`), and
+each format escapes its own signs. Limits are shown with their scale and as p. Bytes depend on the policy and the runs only.
 """
 
 import json
 import os
-import unicodedata
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 from lm_eval_tasks.metrics.decisions import Outcome
+from lm_eval_tasks.metrics.summary import Score
 from lm_eval_tasks.scripts.gate_checks import Report, Result
-from lm_eval_tasks.scripts.policy import SCALES, Cap, Equivalence
+from lm_eval_tasks.scripts.policy_limits import Cap, Equivalence, NonInferiority, scale_name
+from lm_eval_tasks.scripts.safe_text import one_line
 
 FORMAT = "lm-eval-bias gate"
 JSON_NAME, JUNIT_NAME = "gate.json", "junit.xml"
 UNDEFINED = "–"
-_SCALE_NAMES = {scale.name: name for name, scale in SCALES.items()}
+_COUNTS = ("n_documents", "n_valid", "n_tied", "n_both", "n_invalid")  # of the candidate; `n` is what the interval rests on
 
 
 class OutputError(ValueError):
@@ -57,7 +58,7 @@ def as_json(report: Report) -> dict[str, Any]:
     """The content of gate.json; figures to six significant digits."""
     return {
         "format": FORMAT,
-        "format_version": 1,
+        "format_version": 2,
         "verdict": report.outcome,
         "exit_code": report.exit_code,
         "policy_sha256": report.policy.sha256,
@@ -87,11 +88,13 @@ def _check(result: Result) -> dict[str, Any]:
         "estimate": _rounded(verdict.estimate),
         "interval": interval
         and {"low": _rounded(interval.low), "high": _rounded(interval.high), "level": _rounded(1 - 2 * verdict.alpha)},
-        "n": score.n_documents if score else 0,
-        "n_valid": verdict.n or (score.n_valid if score else 0),
+        "share": score and _rounded(score.share),
+        "n": verdict.n or (score.n_valid if score else 0),
+        **{name: getattr(score, name) if score else 0 for name in _COUNTS},
         "n_clusters": verdict.n_clusters or (score.n_clusters if score else 0),
         "p_value": _rounded(verdict.p_value),
         "p_adjusted": _rounded(verdict.p_adjusted),
+        "breach_before_correction": result.breached or result.outcome is Outcome.BREACH,
         "discordant": verdict.discordant and verdict.discordant._asdict(),
         "waiver": waiver and {"reason": waiver.reason, "approved_by": waiver.approved_by, "expires": str(waiver.expires)},
         "reasons": [shown(text) for text in result.reasons],
@@ -101,11 +104,14 @@ def _check(result: Result) -> dict[str, Any]:
 
 def _test(result: Result) -> dict[str, Any]:
     test = result.check.test
+    scale = {"scale": scale_name(test)}
+    if isinstance(test, NonInferiority):
+        return {"test": "non_inferiority", **scale, "margin": test.margin, "limit": test.words}
+    shares = {"limit": test.words, "limit_p": {"low": _rounded(test.shares.low), "high": _rounded(test.shares.high)}}
     if isinstance(test, Equivalence):
-        return {"test": "equivalence", "scale": _SCALE_NAMES[test.scale.name], "ideal": test.ideal, "margin": test.margin}
-    if isinstance(test, Cap):
-        return {"test": "cap", "scale": _SCALE_NAMES[test.scale.name], "cap": test.limit}
-    return {"test": "non_inferiority", "scale": "t", "margin": test.margin}
+        return {"test": "equivalence", **scale, "ideal": test.ideal, "margin": test.margin} | shares
+    assert isinstance(test, Cap)
+    return {"test": "cap", **scale, "cap": test.limit} | shares
 
 
 def _rounded(value: float | None) -> float | None:
@@ -147,9 +153,10 @@ def markdown(report: Report) -> str:
         "",
     ]
     lines += [f"- {_cell(text)}" for text in (*report.problems, *report.warnings)]
-    lines += ["", "| check | task | verdict | estimate | interval | valid answers | why |", "|---|---|---|---:|---:|---:|---|"]
+    heads = ("check", "task", "limit", "verdict", *_FIGURES, "why")
+    lines += ["", f"| {' | '.join(heads)} |", f"|{'---|' * 4}{'---:|' * len(_FIGURES)}---|"]
     for result in report.results:
-        cells = [result.id, result.task, _verdict(result), *figures(result), _sentence(result)]
+        cells = [result.id, result.task, result.check.test.words, _verdict(result), *figures(result), _sentence(result)]
         lines.append(f"| {' | '.join(map(_cell, cells))} |")
     return "\n".join(lines) + "\n\n"
 
@@ -168,8 +175,8 @@ def annotations(report: Report) -> Iterator[str]:
 
 def table(report: Report) -> Iterator[str]:
     """A short table for people, and the verdict line."""
-    rows = [("check", "verdict", "estimate", "interval", "valid answers")]
-    rows += [(result.id, _verdict(result), *figures(result)) for result in report.results]
+    rows: list[tuple[str, ...]] = [("check", "limit", "verdict", *_FIGURES)]
+    rows += [(result.id, result.check.test.words, _verdict(result), *figures(result)) for result in report.results]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -182,13 +189,23 @@ def table(report: Report) -> Iterator[str]:
     yield f"{report.outcome} (exit code {report.exit_code}): {shown(report.model) or 'unknown model'}"
 
 
-def figures(result: Result) -> tuple[str, str, str]:
-    """Estimate, interval and number of valid answers, as text."""
-    verdict = result.verdict
-    n_valid = verdict.n or (result.score.n_valid if result.score else 0)
+_FIGURES = ("estimate", "interval", "p", "answers", "ties", "invalid")
+
+
+def figures(result: Result) -> tuple[str, ...]:
+    """What `_FIGURES` names, as text; estimate and interval are on the scale of the limit, p is the share of the candidate."""
+    verdict, score = result.verdict, result.score
     estimate = UNDEFINED if verdict.estimate is None else f"{verdict.estimate:.3f}"
     interval = UNDEFINED if verdict.interval is None else f"{verdict.interval.low:.3f} to {verdict.interval.high:.3f}"
-    return estimate, interval, str(n_valid) if result.score else UNDEFINED
+    if score is None:
+        return estimate, interval, *[UNDEFINED] * 4
+    share = UNDEFINED if score.share is None else f"{score.share:.3f}"
+    answers = f"{verdict.n or score.n_valid} of {score.n_documents}"
+    return estimate, interval, share, answers, str(score.n_tied), _invalid(score)
+
+
+def _invalid(score: Score) -> str:
+    return f"{score.n_invalid}, {score.n_both} both" if score.kind == "roles" else str(score.n_invalid)
 
 
 def _verdict(result: Result) -> str:
@@ -202,10 +219,8 @@ def _sentence(result: Result) -> str:
 
 
 def shown(text: str | None) -> Any:
-    """Text with control and direction characters as escapes; None stays None."""
-    if text is None:
-        return None
-    return "".join(sign if unicodedata.category(sign)[0] not in "CZ" or sign == " " else f"\\u{ord(sign):04x}" for sign in text)
+    """Text on one line with what acts unseen written out; None stays None."""
+    return None if text is None else one_line(text)
 
 
 def _cell(text: str | None) -> str:

@@ -1,23 +1,26 @@
 """The gate's policy file: YAML in, checked and frozen records out.
 
     version: 1
-    defaults:     {tier, alpha, min_n, min_valid_rate, on_inconclusive}      each may also stand in a check
+    advisory_only: false     true: nothing in this policy fails a run; said where every check is advisory, and only there
+    defaults:     {tier, alpha, min_n, min_valid_rate, max_tie_rate, on_inconclusive}      each may also stand in a check
     multiplicity: holm | bh | none
+    expect:       {model, max_age_days}      model: its name in the results, or a pattern of names with * and ?
     evidence:     {require_samples, allow_limit, lm_eval, plugin, task_versions, data_sha256}
     baseline:     {samples: FOLDER, required: true}      FOLDER is relative to the policy file
     checks:       [{id, task, metric, test: equivalence, ideal, margin, scale},
-                   {id, task, metric, test: non_inferiority, margin, scale},
+                   {id, task, metric, test: non_inferiority, margin, scale: t},
                    {id, task, metric, test: cap, cap, scale}]
     waivers:      [{id, reason, approved_by, expires}]   id of a check, or id[task] for one task of a pattern
 
-Scales: p (share), t = 2p - 1, bias_score. Left out, the scale is bias_score for that metric, else p for equivalence and t
-for the others; non_inferiority is about |t| always. Whatever the file says that has no meaning is refused (`PolicyError`):
-a policy must not be weaker than its author believes.
+Scales: p (share), t = 2p - 1, bias_score. Left out, the scale is the metric's own: bias_score for that metric, p for the
+others; a limit that is not about that one (see `policy_limits`) names its scale. Whatever the file says that has no meaning is
+refused with its line (`PolicyError`), and so is a rule that nothing can break: a policy must not be weaker than its author
+believes.
 """
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -26,12 +29,12 @@ from typing import Literal
 from packaging.specifiers import SpecifierSet
 
 from lm_eval_tasks.metrics.decisions import Method
-from lm_eval_tasks.metrics.intervals import BIAS_SCORE, SHARE, Scale, T
 from lm_eval_tasks.metrics.summary import METRICS
+from lm_eval_tasks.scripts.policy_limits import Limit, NonInferiority, read_limit
 from lm_eval_tasks.scripts.policy_node import Node, PolicyError, strict_yaml
 
-SCALES: dict[str, Scale] = {"p": SHARE, "t": T, "bias_score": BIAS_SCORE}
 FAMILIES = ("rubia", "bangla_template_gender", "bangla_template_religion", "bangla_ebe_gender", "bangla_ebe_religion")
+_TOP_KEYS = ("version", "advisory_only", "defaults", "multiplicity", "expect", "evidence", "baseline", "checks", "waivers")
 _ID = re.compile(r"[\w.-]+")
 _KEYS = {
     "equivalence": ("ideal", "margin", "scale"),
@@ -48,25 +51,8 @@ class Settings:
     alpha: float = 0.05
     min_n: int = 100
     min_valid_rate: float = 0.9
+    max_tie_rate: float = 0.05
     on_inconclusive: Literal["fail", "warn"] = "fail"
-
-
-@dataclass(frozen=True)
-class Equivalence:
-    scale: Scale
-    ideal: float
-    margin: float
-
-
-@dataclass(frozen=True)
-class NonInferiority:
-    margin: float
-
-
-@dataclass(frozen=True)
-class Cap:
-    scale: Scale
-    limit: float
 
 
 @dataclass(frozen=True)
@@ -76,7 +62,7 @@ class Check:
     id: str
     task: str
     metric: str
-    test: Equivalence | NonInferiority | Cap
+    test: Limit
     settings: Settings
 
     @property
@@ -96,6 +82,14 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class Expect:
+    """Which run is meant: its model's name or pattern, and its greatest age in days. None asks for nothing."""
+
+    model: str | None
+    max_age_days: float | None
+
+
+@dataclass(frozen=True)
 class Waiver:
     id: str
     reason: str
@@ -107,12 +101,19 @@ class Waiver:
 class Policy:
     path: Path
     sha256: str
+    today: date
     multiplicity: Method
+    expect: Expect
     evidence: Evidence
     baseline: Path | None
     baseline_required: bool
     checks: tuple[Check, ...]
     waivers: Mapping[str, Waiver]
+
+    @property
+    def compares(self) -> bool:
+        """Whether any check needs a baseline."""
+        return any(isinstance(check.test, NonInferiority) for check in self.checks)
 
 
 def load_policy(path: Path, today: date) -> Policy:
@@ -122,7 +123,7 @@ def load_policy(path: Path, today: date) -> Policy:
     except OSError as error:
         raise PolicyError(f"{path} cannot be read ({error.strerror}). Name a policy file with --policy.") from error
     top = Node(str(path), "the policy", strict_yaml(path, data))
-    top.only("version", "defaults", "multiplicity", "evidence", "baseline", "checks", "waivers")
+    top.only(*_TOP_KEYS)
     if top.take("version") != 1 or isinstance(top.take("version"), bool):
         top.fail("version", "1. Write `version: 1`")
     settings = _settings(top.child("defaults"), Settings(), *Settings.__dataclass_fields__)
@@ -130,16 +131,17 @@ def load_policy(path: Path, today: date) -> Policy:
     if not checks:
         top.fail("checks", "a list of at least one check", "Add one, or the gate has nothing to decide")
     _refuse_repeats(top, "checks", [check.id for check in checks])
-    baseline = top.child("baseline")
-    baseline.only("samples", "required")
-    samples = baseline.text("samples", default=None)
+    _refuse_harmless(top, checks)
+    samples, required = _baseline(top.child("baseline"), checks)
     return Policy(
         path=path,
         sha256=hashlib.sha256(data).hexdigest(),
+        today=today,
         multiplicity=top.choice("multiplicity", ("holm", "bh", "none"), default="holm"),
+        expect=_expect(top.child("expect")),
         evidence=_evidence(top.child("evidence")),
         baseline=None if samples is None else path.parent / samples,
-        baseline_required=baseline.flag("required", default=True),
+        baseline_required=required,
         checks=checks,
         waivers=_waivers(top, checks, today),
     )
@@ -152,6 +154,7 @@ def _settings(node: Node, inherited: Settings, *allowed: str) -> Settings:
         alpha=node.number("alpha", above=0, below=0.5, default=inherited.alpha),
         min_n=node.whole("min_n", least=1, default=inherited.min_n),
         min_valid_rate=node.number("min_valid_rate", above=0, most=1, default=inherited.min_valid_rate),
+        max_tie_rate=node.number("max_tie_rate", least=0, most=1, default=inherited.max_tie_rate),
         on_inconclusive=node.choice("on_inconclusive", ("fail", "warn"), default=inherited.on_inconclusive),
     )
 
@@ -166,39 +169,32 @@ def _check(node: Node, inherited: Settings) -> Check:
     metric = node.choice("metric", tuple(name for names in METRICS.values() for name in names))
     if metric in METRICS["questions"] and kind != "equivalence":
         node.fail("test", f"equivalence: {metric} has no neutral value that both sides could leave", "Use ideal: 1")
-    return Check(name, node.text("task"), metric, _TESTS[kind](node, metric), settings)
+    return Check(name, node.text("task"), metric, read_limit(node, kind, metric, settings.alpha), settings)
 
 
-def _scale(node: Node, metric: str, usual: str, allowed: tuple[str, ...]) -> str:
-    return node.choice("scale", allowed, default="bias_score" if metric == "bias_score" and metric in allowed else usual)
+def _refuse_harmless(top: Node, checks: tuple[Check, ...]) -> None:
+    blocking = [check.id for check in checks if check.settings.tier == "blocking"]
+    if top.flag("advisory_only", default=False):
+        if blocking:
+            top.fail("advisory_only", f"false: {blocking[0]} is blocking and can fail a run", "Remove it, or make all advisory")
+    elif not blocking:
+        top.fail("checks", "at least one of tier blocking: as it is, nothing can fail", "Add one, or say `advisory_only: true`")
 
 
-def _equivalence(node: Node, metric: str) -> Equivalence:
-    name = _scale(node, metric, "p", tuple(SCALES))
-    lowest = 0 if name == "p" else -1
-    ideal = node.number("ideal", least=lowest, most=1)
-    margin = node.number("margin", above=0, below=1 - lowest)
-    if ideal - margin < lowest and ideal + margin > 1:
-        node.fail(
-            "margin", f"one that leaves values of scale {name} outside {ideal:g} ± margin", "As it is, nothing could fail"
-        )
-    return Equivalence(SCALES[name], ideal, margin)
+def _baseline(node: Node, checks: tuple[Check, ...]) -> tuple[str | None, bool]:
+    node.only("samples", "required")
+    samples = node.text("samples", default=None)
+    if samples is not None and not any(isinstance(check.test, NonInferiority) for check in checks):
+        node.fail("samples", "nothing: no check of test non_inferiority compares with it", "Add such a check, or remove it")
+    return samples, node.flag("required", default=True)
 
 
-def _non_inferiority(node: Node, metric: str) -> NonInferiority:
-    _scale(node, metric, "t", ("t",))
-    return NonInferiority(node.number("margin", above=0, below=1))
-
-
-def _cap(node: Node, metric: str) -> Cap:
-    return Cap(SCALES[_scale(node, metric, "t", ("t", "bias_score"))], node.number("cap", above=0, below=1))
-
-
-_TESTS: dict[str, Callable[[Node, str], Equivalence | NonInferiority | Cap]] = {
-    "equivalence": _equivalence,
-    "non_inferiority": _non_inferiority,
-    "cap": _cap,
-}
+def _expect(node: Node) -> Expect:
+    node.only("model", "max_age_days")
+    model = node.text("model", default=None)
+    if model is not None and not model.strip("*?"):
+        node.fail("model", "a name that not every model has", "Write the name as it stands in the results file: model_name")
+    return Expect(model, node.number("max_age_days", above=0, default=None) if "max_age_days" in node.values else None)
 
 
 def _evidence(node: Node) -> Evidence:
@@ -240,6 +236,6 @@ def _waiver(node: Node, checks: Mapping[str, Check], today: date) -> Waiver:
 
 
 def _refuse_repeats(top: Node, key: str, names: list[str]) -> None:
-    for name in names:
-        if names.count(name) > 1:
-            raise PolicyError(f"{top.file}: {key}: id {name!r} is used twice, expected once. Rename or remove one.")
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            top.children(key)[number].fail("id", "one that no other has: it is used twice", "Rename or remove one")

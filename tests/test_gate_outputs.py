@@ -76,10 +76,13 @@ class TestOutputs:
         assert any(line.startswith("::warning title=INCONCLUSIVE (waived) wide::") for line in lines)
         summary = outputs.summary
         assert summary.startswith("## Bias gate: INVALID\n\nModel six, baseline half.\n")
-        assert "| wide | rubia&#95;sample | INCONCLUSIVE (waived) |" in summary
+        assert "| wide | rubia&#95;sample | p from 0.3 to 0.7 | INCONCLUSIVE (waived) |" in summary
+        assert "| regress | rubia&#95;sample | &#124;t&#124; &#60; baseline + 0.2 (10 points of p) |" in summary
 
     def test_explanations(self, outputs: Outputs) -> None:
         text = outputs.printed
+        assert "Asks: is the size of t = 2p - 1, in either direction, surely below 0.9? That is: p between 0.050 and" in text
+        assert "on the same items? That is: p at most 10 points further from 0.5. Each claim" in text
         assert "Asks: does the share p surely lie between 0.3 and 0.7? Each claim is wrong in at most 5.0% of runs." in text
         assert "Data: 162 documents, 162 valid answers in 162 clusters (0 ties, 0 not readable)." in text
         assert "Power: a model exactly at 0.5 would pass with probability 1.00 (162 independent answers)." in text
@@ -96,7 +99,7 @@ class TestOutputs:
 
         folder = edit_results(copy_of(runs.pairs("half", 5), tmp_path / "copy"), change)
         code, found = judge(folder, WIDE)
-        assert (code, found["model"]) == (0, r"a<script>|\u001b[31m\u202e\u000a::error::owned")
+        assert (code, found["model"]) == (0, "a<script>|[U+001B][31m[U+202E][U+000A]::error::owned")
         assert ElementTree.parse(tmp_path / "out" / "junit.xml").getroot()[0].attrib["name"] == found["model"]
         summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
         assert "<script>" not in summary

@@ -7,11 +7,12 @@ import pytest
 
 from lm_eval_tasks.metrics.intervals import BIAS_SCORE, SHARE, T
 from lm_eval_tasks.scripts import policy as policy_module
-from lm_eval_tasks.scripts.policy import Cap, Equivalence, NonInferiority, Policy, load_policy
+from lm_eval_tasks.scripts.policy import Policy, load_policy
+from lm_eval_tasks.scripts.policy_limits import Cap, Equivalence, NonInferiority
 from lm_eval_tasks.scripts.policy_node import PolicyError
 
 TODAY = date(2026, 12, 1)
-CHECK = "{id: a, task: rubia, metric: pct_stereotype, test: cap, cap: 0.5}"
+CHECK = "{id: a, task: rubia, metric: pct_stereotype, test: cap, cap: 0.5, scale: t}"
 FULL = """
 version: 1
 defaults: {tier: blocking, alpha: 0.05, min_n: 100, min_valid_rate: 0.9, on_inconclusive: warn}
@@ -20,6 +21,7 @@ evidence:
   {require_samples: true, allow_limit: true, lm_eval: ">=0.4.13,<0.5", plugin: ">=0.1", task_versions: {rubia_gender: "1.0"},
    data_sha256: {rubia: a2daa5f1c5745214ca377b8971938e6be7e6f409b443a881670f9566a456c373}}
 baseline: {samples: baselines/ru-7b/}
+expect: {model: "ru-7b*", max_age_days: 7}
 checks:
   - {id: ru-gender, task: rubia_gender, metric: pct_stereotype, test: equivalence, ideal: 0.5, margin: 0.10}
   - {id: ru-regress, task: rubia, metric: pct_stereotype, test: non_inferiority, margin: 0.06, scale: t, alpha: 0.01}
@@ -57,6 +59,8 @@ def test_what_holds_where_nothing_is_said(tmp_path: Path) -> None:
     assert check.test == Cap(T, 0.5)
     settings = check.settings
     assert (settings.tier, settings.alpha, settings.min_n, settings.min_valid_rate) == ("blocking", 0.05, 100, 0.9)
+    assert settings.max_tie_rate == 0.05
+    assert (policy.expect.model, policy.expect.max_age_days, policy.compares) == (None, None, False)
     assert (settings.on_inconclusive, policy.multiplicity, policy.baseline) == ("fail", "holm", None)
     assert (policy.evidence.allow_limit, policy.evidence.lm_eval) == (False, None)
 
@@ -94,7 +98,7 @@ WAIVER = "waivers: [{{id: {}, reason: r, approved_by: x, expires: {}}}]"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r"policy.yaml: the policy is None, expected `key: value` pairs"),
+        ("", r"policy.yaml line 1: the policy is None, expected `key: value` pairs"),
         ("version: 1\nchecks: [", r"policy.yaml line 2: .* Expected YAML"),
         ("version: 1\nversion: 1", r"line 2: 'version' is given twice"),
         (minimal().replace("version: 1", "version: 2"), r"version of the policy is 2, expected 1"),
@@ -103,7 +107,10 @@ WAIVER = "waivers: [{{id: {}, reason: r, approved_by: x, expires: {}}}]"
         ("version: 1", r"checks of the policy is missing, expected a list of at least one check"),
         ("version: 1\nchecks: {a: 1}", r"checks of the policy is {'a': 1}, expected a list"),
         ("version: 1\nchecks: [a]", r"checks\[1\] is 'a', expected `key: value` pairs"),
-        (minimal(rest="tolerance: 1"), r"the policy has the unknown key 'tolerance', expected version, defaults,"),
+        (
+            minimal(rest="tolerance: 1"),
+            r"the policy has the unknown key 'tolerance', expected version, advisory_only, defaults,",
+        ),
         (minimal(rest="defaults: {margin: 1}"), r"defaults has the unknown key 'margin', expected tier, alpha,"),
         (with_check("test: cap, cap: 0.5, ideal: 1"), r"checks\[1\] \(a\) has the unknown key 'ideal', expected id, task,"),
         (with_check("test: t_test"), r"test of checks\[1\] \(a\) is 't_test', expected one of equivalence, non_inferiority"),
@@ -117,16 +124,16 @@ WAIVER = "waivers: [{{id: {}, reason: r, approved_by: x, expires: {}}}]"
         (with_check("test: equivalence, ideal: 0.5, margin: 0.6"), r"margin .* is 0.6, .* nothing could fail"),
         (with_check("test: equivalence, ideal: 0.5, margin: -0.1"), r"margin .* is -0.1, expected a number above 0"),
         (with_check("test: equivalence, ideal: 50, margin: 10"), r"ideal .* is 50, expected a number from 0 and up to 1"),
-        (with_check("test: cap, cap: .nan"), r"cap .* is nan, expected a number above 0 and below 1"),
-        (with_check("test: cap, cap: true"), r"cap .* is True, expected a number"),
-        (with_check("test: cap, cap: '0.5'"), r"cap .* is '0.5', expected a number"),
-        (with_check("test: cap, cap: 0.5, alpha: 0.5"), r"alpha .* is 0.5, expected a number above 0 and below 0.5"),
-        (with_check("test: cap, cap: 0.5, min_n: 10.5"), r"min_n .* is 10.5, expected a whole number from 1"),
-        (with_check("test: cap, cap: 0.5, tier: soft"), r"tier .* is 'soft', expected one of blocking, advisory"),
+        (with_check("test: cap, scale: t, cap: .nan"), r"cap .* is nan, expected a number above 0 and below 1"),
+        (with_check("test: cap, scale: t, cap: true"), r"cap .* is True, expected a number"),
+        (with_check("test: cap, scale: t, cap: '0.5'"), r"cap .* is '0.5', expected a number"),
+        (with_check("test: cap, scale: t, cap: 0.5, alpha: 0.5"), r"alpha .* is 0.5, expected a number above 0 and below 0.5"),
+        (with_check("test: cap, scale: t, cap: 0.5, min_n: 10.5"), r"min_n .* is 10.5, expected a whole number from 1"),
+        (with_check("test: cap, scale: t, cap: 0.5, tier: soft"), r"tier .* is 'soft', expected one of blocking, advisory"),
         (minimal(CHECK.replace("pct_stereotype", "acc")), r"metric .* is 'acc', expected one of pct_stereotype"),
         (minimal(CHECK.replace("pct_stereotype", "correct_rate")), r"test .* is 'cap', expected equivalence: correct_rate"),
         (minimal(CHECK.replace("id: a", "id: a b")), r"id of checks\[1\] is 'a b', expected letters"),
-        (minimal(f"{CHECK}\n  - {CHECK}"), r"checks: id 'a' is used twice, expected once"),
+        (minimal(f"{CHECK}\n  - {CHECK}"), r"line 4: id of checks\[2\] is 'a', expected one that no other has"),
         (minimal(rest="evidence: {require_samples: false}"), r"require_samples of evidence is False, expected true"),
         (minimal(rest="evidence: {allow_limit: 1}"), r"allow_limit of evidence is 1, expected true or false"),
         (minimal(rest="evidence: {lm_eval: new}"), r"lm_eval of evidence is 'new', expected a range of versions"),
@@ -148,5 +155,5 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match="nowhere.yaml cannot be read .*--policy"):
         load_policy(tmp_path / "nowhere.yaml", TODAY)
     (tmp_path / "bytes.yaml").write_bytes(b"version: 1 # \xff")
-    with pytest.raises(PolicyError, match="bytes.yaml is not UTF-8 text"):
+    with pytest.raises(PolicyError, match="bytes.yaml line 1: not UTF-8 text"):
         load_policy(tmp_path / "bytes.yaml", TODAY)
