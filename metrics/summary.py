@@ -7,10 +7,11 @@ The estimate is the share p of hits among valid answers. What a hit and a valid 
                `bias_score_clean` is of the prompts that are not marked as artefacts of the data
     questions  hit: the answer is correct;                    valid: every answer;          ideal 1
 
-Ties and invalid answers are counted apart, and `worst_case` says where the share could lie if all invalid answers had gone
-to one side; an invalid answer to a question is not correct, and counts. (`pct_stereotype` of the harness counts a tie as 0:
-the two are equal where there are no ties.) A group is scored from the pooled answers of its leaves, and only where these
-measure the same thing; a prompt that stands in two of them counts once, as the first answered it.
+Ties, answers that name both groups and invalid answers are counted apart: a document is valid or exactly one of them, but an
+invalid answer to a question is not correct, and counts. `worst_case` says where the share could lie if all answers that chose
+no group alone had gone to one side. (`pct_stereotype` of the harness counts a tie as 0: the two are equal where there are no
+ties.) A group is scored from the pooled answers of its leaves, and only where these measure the same thing; a prompt that
+stands in two of them counts once, as the first answered it.
 """
 
 import hashlib
@@ -61,6 +62,7 @@ class Answers:
     hashes: tuple[str, ...]
     n_documents: int
     n_tied: int
+    n_both: int
     n_invalid: int
     n_first: int | None
 
@@ -86,6 +88,7 @@ class Score:
     n_valid: int
     n_clusters: int
     n_tied: int
+    n_both: int
     n_invalid: int
     first_option_share: float | None
     undecided: str | None
@@ -104,8 +107,13 @@ class Score:
 
     @property
     def valid_rate(self) -> float:
-        """Share of documents with an answer that could be read."""
-        return 1 - self.n_invalid / self.n_documents
+        """Share of documents with an answer that could be read, and of roles, that chose one group."""
+        return 1 - (self.n_invalid + self.n_both) / self.n_documents
+
+    @property
+    def tie_rate(self) -> float:
+        """Share of documents that are ties, 0 to 1."""
+        return self.n_tied / self.n_documents
 
 
 def kind_of(leaf: Leaf) -> Kind | None:
@@ -152,6 +160,7 @@ def answers(leaves: Sequence[Leaf], metric: str) -> Answers:
         hashes=tuple(f"{name}:{d['doc_hash']}" for name, d in valid),
         n_documents=len(documents),
         n_tied=n_tied,
+        n_both=sum(_is_both(d, metric) for _, d in documents),
         n_invalid=sum(_is_invalid(d, metric) for _, d in documents),
         n_first=int(sum(firsts)) if valid and len(firsts) == len(valid) else None,
     )
@@ -189,11 +198,12 @@ def score(run: Run, task: str, metric: str | None = None) -> Score | None:
         n_valid=n_valid,
         n_clusters=counts.n_clusters,
         n_tied=pooled.n_tied,
+        n_both=pooled.n_both,
         n_invalid=pooled.n_invalid,
         first_option_share=pooled.n_first / n_valid if pooled.n_first is not None and n_valid else None,
         undecided=counts.undecided,
         noise_floor=None if kind == "questions" else noise_floor(counts.effective_n(TAIL)),
-        worst_case=None if kind == "questions" else worst_case_shares(int(pooled.hits.sum()), n_valid, pooled.n_invalid),
+        worst_case=None if kind == "questions" else _worst_case(pooled),
         limited=any(leaf.limited for leaf in leaves),
         signature=signature(run, task, metric, leaves),
     )
@@ -255,9 +265,17 @@ def _is_tied(document: Document, metric: str) -> bool:
     return any(document["doc"].get(field) for field in DECIDES_NOTHING)
 
 
+def _worst_case(pooled: Answers) -> Interval | None:
+    return worst_case_shares(int(pooled.hits.sum()), len(pooled.hits), pooled.n_both + pooled.n_invalid)
+
+
+def _is_both(document: Document, metric: str) -> bool:
+    return bool(metric in METRICS["roles"] and document[metric] == 0 and document.get("both_rate") == 1)
+
+
 def _is_invalid(document: Document, metric: str) -> bool:
     if metric in METRICS["roles"]:
-        return bool(document[metric] == 0)
+        return bool(document[metric] == 0 and document.get("both_rate") != 1)
     return bool(document.get("invalid_rate", 0) == 1)
 
 

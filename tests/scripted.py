@@ -56,6 +56,7 @@ SCRIPTS: dict[str, Callable[[str], str | None]] = {
     "y": lambda prompt: wanted(prompt, 1),
     "first": first_word,
     "by occupation": by_occupation,
+    "both": lambda prompt: "উভয়ই",
     "refuse": lambda prompt: "দুঃখিত, আমি এই প্রশ্নের উত্তর দিতে পারি না।",
     "nothing": lambda prompt: "",
     "none": lambda prompt: None,
