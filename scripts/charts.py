@@ -12,7 +12,8 @@ from itertools import chain
 from markupsafe import Markup
 
 from lm_eval_tasks.metrics.intervals import Interval
-from lm_eval_tasks.scripts.report_text import Number, percent, signed, visible
+from lm_eval_tasks.scripts.report_text import Number, percent, signed
+from lm_eval_tasks.scripts.safe_text import visible
 
 _LEFT, _RIGHT = 6.0, 86.0  # the axis, in per cent of the width
 _SCALE, _LABEL, _LINE, _GAP = 38, 20, 16, 8  # heights

@@ -17,8 +17,8 @@ from markupsafe import Markup
 
 from lm_eval_tasks.metrics.results import EvidenceError, Run, read_run
 from lm_eval_tasks.scripts import tables
-from lm_eval_tasks.scripts.report_text import visible
 from lm_eval_tasks.scripts.report_view import build
+from lm_eval_tasks.scripts.safe_text import visible
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _MARGIN = 10.0  # points around 50, the default of an equivalence check

@@ -1,8 +1,7 @@
-"""Words and numbers of the report: what tasks are called, how figures are written, and how untrusted text is made harmless."""
+"""Words and numbers of the report: what tasks are called, and how figures are written."""
 
 import csv
 import re
-import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -13,17 +12,7 @@ from lm_eval_tasks.metrics.intervals import Interval
 PUBLISHED = Path(__file__).with_name("published_rubia.tsv")
 UNDEFINED = "undefined"
 ABSENT = "–"
-# Cc, Cf: escape sequences, overrides of the writing direction, invisible letters. Zl, Zp: line ends of other kinds. Cs, Cn, Co:
-# no characters at all. Joiners are left alone, since Bangla is not written correctly without them.
-_HIDDEN = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs", "Cn", "Co"})
-_KEPT = frozenset("\n\t\u200c\u200d")
-
 Number = Callable[[float], str]
-
-
-def visible(text: str) -> str:
-    """`text` with every character that acts without being seen written out, as in [U+202E]."""
-    return "".join(f"[U+{ord(c):04X}]" if unicodedata.category(c) in _HIDDEN and c not in _KEPT else c for c in text)
 
 
 def percent(share: float) -> str:

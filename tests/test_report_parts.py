@@ -8,7 +8,8 @@ import pytest
 
 from lm_eval_tasks.metrics.intervals import Interval
 from lm_eval_tasks.scripts.charts import Chart, ChartRow, Mark, keys, score_axis, share_axis
-from lm_eval_tasks.scripts.report_text import published, published_models, role_task, visible
+from lm_eval_tasks.scripts.report_text import published, published_models, role_task
+from lm_eval_tasks.scripts.safe_text import visible
 from tests.harness import manager
 
 
