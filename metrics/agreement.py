@@ -23,7 +23,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from lm_eval_tasks.metrics.intervals import FloatArray, Interval
+from lm_eval_tasks.metrics.intervals import Interval
+from lm_eval_tasks.metrics.posterior import FloatArray
 
 
 class Agreement(NamedTuple):

@@ -51,7 +51,8 @@ class Run:
             return found
         from lm_eval_tasks.models.api_server import checked
 
-        return checked(found, scores_text=self.scores_text, own_task=run.own_index().__contains__)
+        with_checks: type = checked(found, scores_text=self.scores_text, own_task=run.own_index().__contains__)
+        return with_checks
 
     def caching(self, plain: Callable[..., Any], model: Any, cache_db: str) -> Any:
         """The harness's cache in a file of this model's own."""
