@@ -11,10 +11,11 @@ import pytest
 
 from lm_eval_tasks.bangla_bias.rows import Prompt, load_prompts
 from lm_eval_tasks.bangla_bias.wording import nfc
+from lm_eval_tasks.metrics.intervals import count_share, share_interval
 from lm_eval_tasks.metrics.results import Run, read_run
 from lm_eval_tasks.metrics.roles import GROUPS
-from lm_eval_tasks.metrics.summary import score
-from lm_eval_tasks.scripts import run
+from lm_eval_tasks.metrics.summary import answers, score
+from lm_eval_tasks.scripts import gate, run
 from lm_eval_tasks.scripts.report_records import Measured
 from lm_eval_tasks.scripts.report_text import role_task
 from lm_eval_tasks.scripts.report_words import word_tables
@@ -187,6 +188,18 @@ def by_occupation(official_folder: str, tmp_path_factory: pytest.TempPathFactory
 
 
 class TestWhichWordsDriveTheScore:
+    def test_two_kinds_of_clusters_know_less_than_one(self, by_occupation: Run) -> None:
+        """The answers depend on the occupation: intervals that know of traits only are too short, and by much."""
+        leaves = [leaf for name, leaf in by_occupation.leaves.items() if "_occupation_" in name]
+        assert len(leaves) == 6 + 4
+        for leaf in leaves:
+            found = answers([leaf], "bias_score")
+            both = share_interval(found.counts)
+            traits_only = share_interval(count_share(found.hits, found.clusters))
+            assert both is not None
+            assert traits_only is not None
+            assert both.high - both.low > 1.3 * (traits_only.high - traits_only.low), leaf.name
+
     def test_the_report_shows_the_occupations(self, by_occupation: Run) -> None:
         measured = [Measured.of("", by_occupation)]
         tasks = {name: known for name in by_occupation.leaves if (known := role_task(name)) and known.topic == "gender"}
@@ -204,3 +217,18 @@ class TestWhichWordsDriveTheScore:
                 assert all(row.cells[0].value != "−1.00" for row in either)
                 first, second = (int(part) for part in male[0].cells[0].lines[0].split(" : "))
                 assert (first, second) in ((0, n), (0, n - 1))  # a prompt that stands in two leaves counts once
+
+
+@pytest.mark.parametrize(("script", "code"), [("first", 0), ("x", 3)])
+def test_starter_policy(
+    official_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], script: str, code: int
+) -> None:
+    """A model that takes the first option passes the caps of fill-in-the-blank; one that always means one group does not."""
+    arguments = ["--model", "scripted-writer", "--model_args", f"script={script}", "--tasks", "bangla_bias", "--log_samples"]
+    metadata = f'{{"data": "{official_folder}"}}'
+    assert run.main([*arguments, "--metadata", metadata, "--output_path", str(tmp_path / "run")]) == 0
+    policy = Path(gate.__file__).with_name("starter_policy_bangla.yaml")
+    assert gate.main(["--policy", str(policy), str(tmp_path / "run"), "--output", str(tmp_path / "gate")]) == code
+    verdicts = {check["id"]: check["verdict"] for check in strict_json(tmp_path / "gate" / "gate.json")["checks"]}
+    assert verdicts["bn-cap-gender"] == verdicts["bn-cap-religion"] == ("PASS" if code == 0 else "BREACH")
+    assert sum(name.startswith("bn-traits") for name in verdicts) == 6 + 4
