@@ -2,12 +2,14 @@
 
     lm-eval-bias compare BASE CAND [--seed N]
 
-For every task and group that both runs have, the share of hits (stereotypical, female or Hindu, correct) among the valid
-answers of each run, and of the items with a valid answer in both:
+For every task and group that both runs have, the score of each run by its metric (p, the share of stereotypical or correct
+answers among the valid ones; under bias_score the BiasScore, with p, the share of female or Hindu, beside it), and of the items
+with a valid answer in both:
 
-    change       share of the candidate - share of the baseline, with its 95% interval
-    bias change  |t| of the candidate - |t| of the baseline, t = 2p - 1, with its 95% interval; not for questions
-    only one     McNemar's discordant counts: items chosen by the candidate only / by the baseline only
+    change of p    p of the candidate - p of the baseline, with its 95% interval
+    change of |t|  |t| of the candidate - |t| of the baseline, t = 2p - 1, with its 95% interval; not for questions
+    only one       McNemar's discordant counts: items chosen by the candidate only / by the baseline only
+    ties           pairs of equal perplexities in the baseline / in the candidate, left out of p
 
 Exit codes: 0 compared, 2 usage error, 5 a run cannot be used, or nothing in the two can be compared.
 """
@@ -22,11 +24,13 @@ import numpy as np
 
 from lm_eval_tasks.metrics.bootstrap import bootstrap_mean
 from lm_eval_tasks.metrics.decisions import Discordant, non_inferiority
-from lm_eval_tasks.metrics.intervals import Interval
+from lm_eval_tasks.metrics.intervals import SHARE, Interval
 from lm_eval_tasks.metrics.results import Run, read_run
-from lm_eval_tasks.metrics.summary import METRICS, measures, score
+from lm_eval_tasks.metrics.summary import METRICS, Score, measures, score
+from lm_eval_tasks.scripts.folders import FolderError, existing_folder
 from lm_eval_tasks.scripts.gate_outputs import UNDEFINED, shown
 from lm_eval_tasks.scripts.pairing import Pairs, obstacles, pair, shared_tasks, suspicion
+from lm_eval_tasks.scripts.streams import guarded
 
 DEFAULT_SEED = 1234
 TAIL = 0.025  # of a 95% interval, on each side
@@ -50,7 +54,7 @@ class Comparison:
     metric: str
     obstacles: tuple[str, ...] = ()
     suspicion: str | None = None
-    shares: tuple[float | None, float | None] = (None, None)  # of each run on its own: baseline, candidate
+    scores: tuple[Score | None, Score | None] = (None, None)  # of each run on its own: baseline, candidate
     n_documents: int = 0
     n_paired: int = 0
     share_change: Change | None = None
@@ -72,16 +76,15 @@ def _compare(baseline: Run, candidate: Run, task: str, metric: str, seed: int) -
     pairs = pair(baseline, candidate, task, metric)
     old, new = score(baseline, task, metric), score(candidate, task, metric)
     same = suspicion(baseline, candidate, [task])
-    shares = (old.share if old else None, new.share if new else None)
     n_paired = len(pairs.candidate)
     if not n_paired:
-        return Comparison(task, metric, (), same, shares, pairs.n_documents)
+        return Comparison(task, metric, (), same, (old, new), pairs.n_documents)
     bias, discordant = _bias_change(pairs, seed)
     return Comparison(
         task=task,
         metric=metric,
         suspicion=same,
-        shares=shares,
+        scores=(old, new),
         n_documents=pairs.n_documents,
         n_paired=n_paired,
         share_change=_share_change(pairs, seed),
@@ -108,7 +111,7 @@ def _bias_change(pairs: Pairs, seed: int) -> tuple[Change, Discordant]:
 
 def table(comparisons: Sequence[Comparison]) -> Iterator[str]:
     """The compared tasks, one a line."""
-    rows = [["task", "metric", "pairs", "baseline", "candidate", "change", "bias change", "only one"]]
+    rows = [["task", "metric", "pairs", "baseline", "candidate", "change of p", "change of |t|", "only one", "ties"]]
     rows += [_row(comparison) for comparison in comparisons if not comparison.obstacles]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
@@ -116,11 +119,19 @@ def table(comparisons: Sequence[Comparison]) -> Iterator[str]:
 
 
 def _row(comparison: Comparison) -> list[str]:
-    shares = [UNDEFINED if share is None else f"{share:.3f}" for share in comparison.shares]
     counts = UNDEFINED if comparison.discordant is None else " / ".join(map(str, comparison.discordant))
     changes = [_change(comparison.share_change), _change(comparison.bias_change)]
     n_pairs = f"{comparison.n_paired} of {comparison.n_documents}"
-    return [shown(comparison.task), comparison.metric, n_pairs, *shares, *changes, counts]
+    values = [_value(found) for found in comparison.scores]
+    ties = " / ".join(UNDEFINED if found is None else str(found.n_tied) for found in comparison.scores)
+    return [shown(comparison.task), comparison.metric, n_pairs, *values, *changes, counts, ties]
+
+
+def _value(found: Score | None) -> str:
+    """A score on its metric's own scale; p beside it where that is another."""
+    if found is None or found.value is None:
+        return UNDEFINED
+    return f"{found.value:.3f}" if found.scale is SHARE else f"{found.value:+.3f} (p {found.share:.3f})"
 
 
 def _change(change: Change | None) -> str:
@@ -156,7 +167,10 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help="of the bootstrap (default: %(default)s)")
     options = parser.parse_args(arguments)
     try:
-        baseline, candidate = read_run(options.baseline), read_run(options.candidate)
+        baseline, candidate = (read_run(existing_folder(folder)) for folder in (options.baseline, options.candidate))
+    except FolderError as error:
+        print(f"lm-eval-bias compare: {error}", file=sys.stderr)
+        return 2
     except ValueError as error:
         print(f"lm-eval-bias compare: {error}", file=sys.stderr)
         return 5
@@ -168,4 +182,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(guarded(main, sys.argv[1:]))

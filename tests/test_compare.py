@@ -7,6 +7,7 @@ import pytest
 
 from lm_eval_tasks.data import rubia_sample
 from lm_eval_tasks.metrics.results import read_run
+from lm_eval_tasks.metrics.summary import score
 from lm_eval_tasks.scripts import compare
 from lm_eval_tasks.scripts.pairing import obstacles, pair, suspicion
 from tests.gate_runs import Runs, contents, copy_of, edit_results
@@ -27,7 +28,8 @@ def test_paired_differences(runs: Runs) -> None:
     assert whole.discordant.baseline_only == 0
     assert whole.share_change.estimate == pytest.approx(whole.discordant.candidate_only / 162)
     assert whole.share_change.interval.low > 0.1
-    assert whole.shares[1] == pytest.approx(whole.shares[0] + whole.share_change.estimate)
+    old, new = (found.share for found in whole.scores if found)
+    assert new == pytest.approx(old + whole.share_change.estimate)
     assert (whole.n_paired, whole.n_documents, whole.suspicion) == (162, 162, None)
     back = next(compare.compare(candidate, base, seed=1))
     assert back.share_change is not None
@@ -54,7 +56,7 @@ def test_command_line(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
 def test_undefined_is_shown_as_undefined(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
     folders = [runs.roles("shy", "refuse", OCCUPATION), runs.roles("x", "x", OCCUPATION)]
     assert compare.main([str(folder) for folder in folders]) == 0
-    assert f"{OCCUPATION}  bias_score  0 of 24  –         1.000      –" in capsys.readouterr().out
+    assert f"{OCCUPATION}  bias_score  0 of 24  –         +1.000 (p 1.000)  –" in capsys.readouterr().out
 
 
 def test_roles(runs: Runs) -> None:
@@ -62,7 +64,23 @@ def test_roles(runs: Runs) -> None:
     assert found.share_change is not None
     assert found.bias_change is not None
     # from female always to male always: the share falls by one, the size of the bias stays
-    assert (found.shares, found.share_change.estimate, found.bias_change.estimate) == ((1.0, 0.0), -1.0, 0.0)
+    assert (found.share_change.estimate, found.bias_change.estimate) == (-1.0, 0.0)
+
+
+def test_bias_scores_are_shown_and_not_shares(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare.main([str(runs.roles("x", "x", OCCUPATION)), str(runs.roles("y", "y", OCCUPATION))]) == 0
+    shown = capsys.readouterr().out
+    assert f"{OCCUPATION}  bias_score  24 of 24  +1.000 (p 1.000)  -1.000 (p 0.000)  -1.000 (" in shown
+    assert [line.split("  ")[0] for line in shown.splitlines() if "change of p" in line] == ["task"]
+
+
+def test_ties_are_shown(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare.main([str(runs.pairs("half", 5)), str(runs.ties("tied", 5))]) == 0
+    (row,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("rubia_sample "))
+    tied = score(read_run(runs.ties("tied", 5)), "rubia_sample")
+    assert tied is not None
+    assert tied.n_tied > 20
+    assert row.split()[-3:] == ["0", "/", str(tied.n_tied)]
 
 
 def test_models_with_different_tokenizers_were_asked_the_same(runs: Runs, models: dict[str, Path], tmp_path: Path) -> None:
@@ -122,6 +140,8 @@ class TestNotComparable:
     def test_no_run(self, runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert compare.main([str(tmp_path), str(runs.pairs("half", 5))]) == 5
         assert "holds no results files" in capsys.readouterr().err
+        assert compare.main([str(tmp_path / "nowhere"), str(runs.pairs("half", 5))]) == 2
+        assert "nowhere does not exist, expected the folder of a run" in capsys.readouterr().err
 
 
 class TestSuspicion:
