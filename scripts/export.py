@@ -18,6 +18,8 @@ from typing import NamedTuple
 
 from lm_eval_tasks.metrics.results import EvidenceError, Run, read_run
 from lm_eval_tasks.scripts import publish, tables
+from lm_eval_tasks.scripts.folders import FolderError, existing_folder
+from lm_eval_tasks.scripts.publish_choice import Published, select
 
 USAGE, REFUSED = 2, 5
 RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
@@ -57,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
         _check_options(chosen)
         text = _text(chosen)
         _deliver(text, chosen)
-    except (UsageError, OSError) as error:
+    except (UsageError, FolderError, OSError) as error:
         print(f"lm-eval-bias export: {error}", file=sys.stderr)
         return USAGE
     except EvidenceError as error:
@@ -94,17 +96,17 @@ def _check_options(chosen: argparse.Namespace) -> None:
 
 
 def _text(chosen: argparse.Namespace) -> str:
-    runs = [read_run(folder) for folder in chosen.folders]
+    runs = [read_run(existing_folder(folder)) for folder in chosen.folders]
     if make := TABLES.get(chosen.format):
         return make(runs)
     (run,) = runs
-    selected = publish.select(run)
-    for task in selected.undefined:
-        print(f"lm-eval-bias export: {task} is left out: its score is undefined (no valid answer).", file=sys.stderr)
+    selected = select(run)
+    for reason in selected.left_out:
+        print(f"lm-eval-bias export: {reason}", file=sys.stderr)
     return _publishing_text(run, selected.entries, chosen)
 
 
-def _publishing_text(run: Run, entries: Sequence[publish.Published], chosen: argparse.Namespace) -> str:
+def _publishing_text(run: Run, entries: Sequence[Published], chosen: argparse.Namespace) -> str:
     if chosen.format == "eval-results":
         if chosen.rubia_dataset is None and not all(entry.is_bangla for entry in entries):
             raise UsageError(

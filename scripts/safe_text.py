@@ -30,6 +30,17 @@ def one_line(text: str) -> str:
     )
 
 
+def in_json(text: str) -> str:
+    """A JSON document with the same content, in which what acts unseen stands as an escape."""
+
+    def escaped(letter: str) -> str:
+        units = letter.encode("utf-16-be", errors="surrogatepass").hex()
+        return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
+
+    pairs = zip(" " + text, text, strict=False)
+    return "".join(x if x in _LINES or not _acts_unseen(x, before) else escaped(x) for before, x in pairs)
+
+
 def _acts_unseen(letter: str, before: str) -> bool:
     if letter in _JOINERS and unicodedata.name(before, "").startswith("BENGALI"):
         return False

@@ -7,7 +7,8 @@
     data        the files of rows: sha256, origin, revision, rows
     scores      one per task or group and metric, in order of task name: the fields of metrics.summary.Score. `value` and
                 `interval` (95%) are on `scale`, `share` and `share_interval` are the same as p; `noise_floor` is that of |t|;
-                `n_tied` counts ties of perplexity, in `pct_stereotype_sum` and `_byte` a tie is no stereotypical choice
+                `n_tied` counts ties of perplexity (`tie_rate` is their share of the documents), `n_both` answers of roles that
+                name both groups; in `pct_stereotype_sum` and `_byte` a tie is no stereotypical choice
     wordings    questions only: mean and standard deviation (sd) of the correct rate over the wordings of a family,
                 by domain and subdomain
 
@@ -27,14 +28,25 @@ from lm_eval_tasks.metrics.intervals import Interval
 from lm_eval_tasks.metrics.prompted import families
 from lm_eval_tasks.metrics.results import Run
 from lm_eval_tasks.metrics.summary import METRICS, Score, score
+from lm_eval_tasks.scripts.safe_text import in_json, one_line
 
-SCHEMA_VERSION = "1.0"
+SCHEMA_VERSION = "1.1"
 _PLACES = 9
 _MISSING = "–"
 _COLUMNS = (
     *("model", "date", "task", "is_group", "metric", "kind", "status", "scale", "value", "interval_low", "interval_high"),
-    *("share", "share_interval_low", "share_interval_high", "n_documents", "n_valid", "n_clusters", "n_tied", "n_invalid"),
-    *("valid_rate", "first_option_share", "noise_floor", "worst_case_low", "worst_case_high", "limited", "signature"),
+    *("share", "share_interval_low", "share_interval_high", "n_documents", "n_valid", "n_clusters", "n_tied", "n_both"),
+    *(
+        "n_invalid",
+        "valid_rate",
+        "tie_rate",
+        "first_option_share",
+        "noise_floor",
+        "worst_case_low",
+        "worst_case_high",
+        "limited",
+        "signature",
+    ),
 )
 
 
@@ -87,7 +99,7 @@ def iso_date(run: Run) -> str:
 def to_json(runs: Sequence[Run]) -> str:
     """Summaries of runs as strict JSON."""
     found = {"runs": [summary(run) for run in in_order(runs)]}
-    return json.dumps(found, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    return in_json(json.dumps(found, ensure_ascii=False, indent=2, allow_nan=False)) + "\n"
 
 
 def to_csv(runs: Sequence[Run]) -> str:
@@ -98,7 +110,7 @@ def to_csv(runs: Sequence[Run]) -> str:
     for run in in_order(runs):
         found = summary(run)
         for entry in found["scores"]:
-            writer.writerow({"model": found["model"], "date": found["date"]} | _flat(entry))
+            writer.writerow({"model": one_line(found["model"]), "date": found["date"]} | _flat(entry))
     return text.getvalue()
 
 
@@ -140,8 +152,10 @@ def _entry(run: Run, found: Score) -> dict[str, Any]:
         "n_valid": found.n_valid,
         "n_clusters": found.n_clusters,
         "n_tied": found.n_tied,
+        "n_both": found.n_both,
         "n_invalid": found.n_invalid,
         "valid_rate": _rounded(found.valid_rate),
+        "tie_rate": _rounded(found.tie_rate),
         "first_option_share": _rounded(found.first_option_share),
         "noise_floor": _rounded(found.noise_floor),
         "worst_case": _ends(found.worst_case),
@@ -194,11 +208,14 @@ def _section(found: Mapping[str, Any]) -> Iterator[str]:
     if found["limited"]:
         yield "**Limited: a part of the documents only, no result to cite.**"
     yield ""
-    yield "| task | metric | value | 95% interval | valid | documents | clusters | ties | invalid |"
-    yield "|---|---|---:|---|---:|---:|---:|---:|---:|"
+    yield "| task | metric | value | 95% interval | noise floor | valid | documents | clusters | ties | both | invalid |"
+    yield "|---|---|---:|---|---:|---:|---:|---:|---:|---:|---:|"
     for one in found["scores"]:
         value = "undefined" if one["value"] is None else f"{one['value']:.3f}"
-        yield _row(one["task"], one["metric"], value, _span(one["interval"]), *_counts(one))
+        floor = _MISSING if one["noise_floor"] is None else f"{one['noise_floor']:.3f}"
+        yield _row(one["task"], one["metric"], value, _span(one["interval"]), floor, *_counts(one))
+    yield ""
+    yield "Noise floor: |t| = |2p - 1| that a fair model shows on average over as many answers."
     if found["wordings"]:
         yield ""
         yield "| questions | domain | subdomain | correct, mean | sd | wordings | pairs |"
@@ -210,7 +227,7 @@ def _section(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _counts(one: Mapping[str, Any]) -> tuple[int, ...]:
-    return tuple(one[key] for key in ("n_valid", "n_documents", "n_clusters", "n_tied", "n_invalid"))
+    return tuple(one[key] for key in ("n_valid", "n_documents", "n_clusters", "n_tied", "n_both", "n_invalid"))
 
 
 def _span(ends: Mapping[str, float] | None) -> str:
@@ -223,5 +240,4 @@ def _row(*cells: Any) -> str:
 
 def _plain(text: str) -> str:
     """Text that Markdown shows as it stands, on one line."""
-    escaped = "".join(f"\\{letter}" if letter in r"\|<>&`*[]" else letter for letter in text)
-    return " ".join(escaped.split())
+    return "".join(f"\\{letter}" if letter in r"\|<>&`*[]" else letter for letter in one_line(text))

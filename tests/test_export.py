@@ -17,8 +17,9 @@ from lm_eval.api.registry import register_model
 from lm_eval_tasks import __version__
 from lm_eval_tasks.bangla_bias.files import ARCHIVE_COMMIT, FILES, HUB_REPOSITORY
 from lm_eval_tasks.data import RUBIA_COMMIT, bangla_sample, rubia_sample
+from lm_eval_tasks.metrics.intervals import Interval
 from lm_eval_tasks.metrics.results import EvidenceError, Run, read_run
-from lm_eval_tasks.scripts import export, publish, run, tables
+from lm_eval_tasks.scripts import export, publish, publish_choice, run, tables
 from tests import tiny
 from tests.harness import ScriptedLM
 
@@ -92,7 +93,7 @@ def official_folder_of_samples(tmp_path_factory: pytest.TempPathFactory, tokeniz
                 bangla_sample(FILES[kind, topic].hub), origin="official", revision=ARCHIVE_COMMIT
             ),
         )
-        tasks = "rubia_class,bangla_bias_ebe_gender,bangla_bias_ebe_religion,bangla_bias_gender,rubia_prompted_en"
+        tasks = "rubia,bangla_bias_ebe_gender,bangla_bias_ebe_religion,bangla_bias_gender,rubia_prompted_en"
         yield measure(tmp_path_factory.mktemp("official"), tasks, BANGLA, tokenizer)
 
 
@@ -107,8 +108,8 @@ def official(official_folder_of_samples: Path) -> Run:
 
 
 @pytest.fixture(scope="module")
-def entries(official: Run) -> tuple[publish.Published, ...]:
-    return publish.select(official).entries
+def entries(official: Run) -> tuple[publish_choice.Published, ...]:
+    return publish_choice.select(official).entries
 
 
 def strict(text: str) -> Any:
@@ -175,38 +176,60 @@ class TestTables:
         assert (everything["n_wordings"], everything["n_pairs"]) == (5, 12)
 
     def test_hostile_model_name(self, two_runs: list[Run]) -> None:
-        hostile = replace(two_runs[1], model="<b>x</b>|\n# y")
-        assert tables.to_markdown([hostile]).startswith("## \\<b\\>x\\</b\\>\\| # y\n")
+        hostile = replace(two_runs[1], model="<b>x</b>|\n# y\u202e\x1b[31m")
+        assert tables.to_markdown([hostile]).startswith("## \\<b\\>x\\</b\\>\\|\\[U+000A\\]# y\\[U+202E\\]\\[U+001B\\]\\[31m\n")
         assert strict(tables.to_json([hostile]))["runs"][0]["model"] == hostile.model
-        assert next(csv.DictReader(io.StringIO(tables.to_csv([hostile]))))["model"] == hostile.model
+        shown = "<b>x</b>|[U+000A]# y[U+202E][U+001B][31m"
+        assert next(csv.DictReader(io.StringIO(tables.to_csv([hostile]))))["model"] == shown
+        for make in (tables.to_json, tables.to_csv, tables.to_markdown):
+            assert not {"\u202e", "\x1b"} & set(make([hostile]))
 
 
 class TestPublishing:
     def test_what_is_selected(self, official: Run) -> None:
-        found = publish.select(official)
+        found = publish_choice.select(official)
         tasks = [entry.score.task for entry in found.entries]
         assert tasks == sorted(tasks)
-        assert {"rubia_class", "rubia_class_freeform_prof", "rubia_prompted_en", "bangla_bias_ebe_gender"} <= set(tasks)
+        assert {"rubia", "rubia_prompted_en", "bangla_bias_ebe_gender"} <= set(tasks)
         assert "bangla_bias_gender" in official.groups
         assert not {"bangla_bias_gender", "rubia_prompted_en_1"} & set(tasks)
-        assert found.undefined == ("bangla_bias_ebe_religion",)
+        assert "bangla_bias_ebe_religion is left out: its score is undefined (no valid answer)." in found.left_out
+        assert "rubia_class is left out: 27 valid answers, fewer than min_n 100. Check a larger group." in found.left_out
 
-    def test_parity(self, entries: tuple[publish.Published, ...]) -> None:
+    def test_runs_of_ties_are_refused(self, official: Run) -> None:
+        """Half of the pairs tie: nothing goes out, and the reason is said."""
+        pairs = {name: leaf for name, leaf in official.leaves.items() if name.startswith("rubia_") and "prompted" not in name}
+        documents = {name: tuple(d | {"tie": d["doc"]["row"] % 2} for d in leaf.documents) for name, leaf in pairs.items()}
+        tied = {name: replace(leaf, documents=documents[name]) for name, leaf in pairs.items()}
+        with pytest.raises(EvidenceError, match=r"rubia is left out: \d+ of 162 pairs are ties: .* above max_tie_rate 0\.05"):
+            publish_choice.select(replace(official, leaves=tied))
+
+    def test_every_parity_says_what_chance_gives(self, entries: tuple[publish_choice.Published, ...]) -> None:
+        for entry in entries:
+            if entry.score.kind == "questions":
+                assert entry.fair is None
+                continue
+            assert entry.fair is not None
+            assert entry.score.noise_floor is not None
+            assert entry.fair == pytest.approx(100 * (1 - entry.score.noise_floor))
+            assert f"A fair model gets {entry.fair:.1f} on average over as many answers." in entry.notes
+
+    def test_parity(self, entries: tuple[publish_choice.Published, ...]) -> None:
         # 0.572 of pairs: 100 * (1 - |1.144 - 1|) = 85.6, the same as for 0.428
-        (pairs,) = (entry for entry in entries if entry.score.task == "rubia_class")
+        (pairs,) = (entry for entry in entries if entry.score.task == "rubia")
         for share in (0.572, 0.428):
             assert replace(pairs, share=share).value == pytest.approx(85.6)
-        covering = replace(pairs, share=0.5, shares=publish.Interval(0.4, 0.7))
+        covering = replace(pairs, share=0.5, shares=Interval(0.4, 0.7))
         assert covering.interval == pytest.approx((60, 100))
-        assert replace(pairs, shares=publish.Interval(0.6, 0.7)).interval == pytest.approx((60, 80))
+        assert replace(pairs, shares=Interval(0.6, 0.7)).interval == pytest.approx((60, 80))
         for entry in entries:
             assert 0 <= entry.interval.low <= entry.value <= entry.interval.high <= 100
 
-    def test_questions_are_published_as_correct_answers(self, entries: tuple[publish.Published, ...]) -> None:
+    def test_questions_are_published_as_correct_answers(self, entries: tuple[publish_choice.Published, ...]) -> None:
         (questions,) = (entry for entry in entries if entry.score.task == "rubia_prompted_en")
         assert (questions.metric, questions.value) == ("correct_rate", 60.0)
 
-    def test_model_index(self, entries: tuple[publish.Published, ...]) -> None:
+    def test_model_index(self, entries: tuple[publish_choice.Published, ...]) -> None:
         text = publish.model_index(entries, BANGLA)
         index = yaml.safe_load(text)["model-index"]
         name, results = model_index_to_eval_results(index)
@@ -219,11 +242,11 @@ class TestPublishing:
         assert card.model_name == BANGLA
         assert card.eval_results == results
         assert str(card.to_yaml()) + "\n" == text
-        low, high = found["rubia_class", "pct_stereotype"].metric_args["ci95"]
-        assert low < found["rubia_class", "pct_stereotype"].metric_value < high
+        low, high = found["rubia", "pct_stereotype"].metric_args["ci95"]
+        assert low < found["rubia", "pct_stereotype"].metric_value < high
         assert_golden("model-index.yaml", publish.model_index(short(entries), BANGLA))
 
-    def test_eval_results(self, official: Run, entries: tuple[publish.Published, ...]) -> None:
+    def test_eval_results(self, official: Run, entries: tuple[publish_choice.Published, ...]) -> None:
         data = yaml.safe_load(publish.eval_results(official, entries, "someone/rubia"))
         found = parse_eval_result_entries(data)
         assert [entry.task_id for entry in found] == [entry.score.task for entry in entries]
@@ -237,7 +260,7 @@ class TestPublishing:
             assert entry.score.signature in str(parsed.notes)
         assert_golden("eval-results.yaml", publish.eval_results(official, short(entries), "someone/rubia"))
 
-    def test_every_eval_ever(self, official: Run, entries: tuple[publish.Published, ...]) -> None:
+    def test_every_eval_ever(self, official: Run, entries: tuple[publish_choice.Published, ...]) -> None:
         text = publish.every_eval_ever(official, entries, BANGLA, "Организация", "third_party")
         record = strict(text)
         assert record["schema_version"] == "0.3.0"
@@ -252,7 +275,9 @@ class TestPublishing:
         assert_golden("every-eval-ever.json", publish.every_eval_ever(official, short(entries), BANGLA, "Лаб", "other"))
 
     @pytest.mark.skipif(not SCHEMA.exists(), reason="the public schema is not part of this project")
-    def test_every_eval_ever_against_the_public_schema(self, official: Run, entries: tuple[publish.Published, ...]) -> None:
+    def test_every_eval_ever_against_the_public_schema(
+        self, official: Run, entries: tuple[publish_choice.Published, ...]
+    ) -> None:
         from jsonschema import Draft7Validator
 
         record = strict(publish.every_eval_ever(official, entries, BANGLA, "Организация", "third_party"))
@@ -262,9 +287,9 @@ class TestPublishing:
         assert not validator.is_valid(record)
 
 
-def short(entries: tuple[publish.Published, ...]) -> list[publish.Published]:
+def short(entries: tuple[publish_choice.Published, ...]) -> list[publish_choice.Published]:
     """One of each kind, for a golden file that can be read."""
-    return [entry for entry in entries if entry.score.task in ("rubia_class", "bangla_bias_ebe_gender", "rubia_prompted_en")]
+    return [entry for entry in entries if entry.score.task in ("rubia", "bangla_bias_ebe_gender", "rubia_prompted_en")]
 
 
 PUBLISHING = {
@@ -294,12 +319,12 @@ class TestRefusals:
         name = next(iter(leaves))
         leaves[name] = replace(leaves[name], **changes)
         with pytest.raises(EvidenceError, match=message):
-            publish.select(replace(official, leaves=leaves))
+            publish_choice.select(replace(official, leaves=leaves))
 
     def test_nothing_but_undefined_scores(self, official: Run) -> None:
         leaves = {"bangla_bias_ebe_religion": official.leaves["bangla_bias_ebe_religion"]}
         with pytest.raises(EvidenceError, match="no score to publish"):
-            publish.select(replace(official, leaves=leaves, groups={}))
+            publish_choice.select(replace(official, leaves=leaves, groups={}))
 
     def test_no_results(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert export.main(["--format", "csv", str(tmp_path)]) == 5
@@ -314,7 +339,7 @@ class TestCommandLine:
         assert export.main(["--format", form, *PUBLISHING[form], str(official_folder_of_samples)]) == 0
         shown = capfdbinary.readouterr()
         assert b"bangla_bias_ebe_religion is left out: its score is undefined" in shown.err
-        assert b"rubia_class" in shown.out
+        assert b"rubia" in shown.out
         assert (BANGLA.encode() in shown.out) == (form != "eval-results")
 
     def test_several_runs_print_one_table(
@@ -366,10 +391,10 @@ class TestCommandLine:
         assert "--rubia-dataset" in capsys.readouterr().err
 
     def test_a_path_is_no_name_to_publish(
-        self, official: Run, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+        self, official: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
     ) -> None:
         monkeypatch.setattr(export, "read_run", lambda _: replace(official, model="/home/me/secret"))
-        assert export.main(["--format", "model-index", "X"]) == 2
+        assert export.main(["--format", "model-index", str(tmp_path)]) == 2
         assert "--model OWNER/NAME" in capfd.readouterr().err
-        assert export.main(["--format", "model-index", "X", "--model", "owner/name"]) == 0
+        assert export.main(["--format", "model-index", str(tmp_path), "--model", "owner/name"]) == 0
         assert "secret" not in capfd.readouterr().out
