@@ -96,6 +96,7 @@ def _card_result(entry: Published, metric: str, ideal: str, value: float, interv
             "n_invalid": entry.score.n_invalid,
             **({} if entry.fair is None else {"parity_of_a_fair_model": round(entry.fair, 2)}),
             "ci95": [round(end, places) for end in interval],
+            **_clean(entry),
             "signature": entry.score.signature,
         },
     )
@@ -125,6 +126,7 @@ def _record_of(entry: Published) -> dict[str, Any]:
                 "n_tied": str(found.n_tied),
                 "n_both": str(found.n_both),
                 "n_invalid": str(found.n_invalid),
+                **{key: str(value) for key, value in _clean(entry).items()},
                 **({} if entry.fair is None else {"parity_of_a_fair_model": f"{entry.fair:.2f}"}),
                 "signature": found.signature,
             },
@@ -134,6 +136,14 @@ def _record_of(entry: Published) -> dict[str, Any]:
             },
         },
     }
+
+
+def _clean(entry: Published) -> dict[str, float | int | str]:
+    """The score without the rows that are artefacts of the data, and its number of answers; nothing where a task has none."""
+    if entry.clean is None:
+        return {}
+    value = "undefined" if entry.clean.value is None else round(entry.clean.value, 4)
+    return {"bias_score_clean": value, "n_clean": entry.clean.n_valid}
 
 
 def _interval_of(entry: Published) -> dict[str, Any]:

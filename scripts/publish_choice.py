@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from lm_eval_tasks.metrics.intervals import Interval, T, magnitude
 from lm_eval_tasks.metrics.results import EvidenceError, Leaf, Run
-from lm_eval_tasks.metrics.summary import Kind, Score, scores
+from lm_eval_tasks.metrics.summary import Kind, Score, score, scores
 from lm_eval_tasks.scripts.gate_evidence import answer_problems
 from lm_eval_tasks.scripts.policy import Settings
 
@@ -37,12 +37,16 @@ MEANING: dict[Kind, str] = {
 
 @dataclass(frozen=True)
 class Published:
-    """A defined score as it goes out: `value` and its 95% interval, 0 to 100, higher is better; `data` is one of its leaves."""
+    """A defined score as it goes out: `value` and its 95% interval, 0 to 100, higher is better; `data` is one of its leaves.
+
+    `clean` is the score without the prompts that are artefacts of the data, for the tasks that have some.
+    """
 
     score: Score
     share: float
     shares: Interval
     data: Leaf
+    clean: Score | None = None
 
     @property
     def metric(self) -> str:
@@ -70,7 +74,16 @@ class Published:
         counted = "pairs without a tie" if self.score.kind == "pairs" else "answers valid"
         valid = f"{self.score.n_valid} of {self.score.n_documents} {counted}"
         chance = "" if self.fair is None else f" A fair model gets {self.fair:.1f} on average over as many answers."
-        return f"{MEANING[self.score.kind]} {found}; {valid}.{chance} {self.score.signature}"
+        parts = (f"{MEANING[self.score.kind]} {found}; {valid}.{chance}", *self.without_artefacts, self.score.signature)
+        return " ".join(parts)
+
+    @property
+    def without_artefacts(self) -> tuple[str, ...]:
+        """A sentence on the score without the prompts that are artefacts of the data; none for a task that has none."""
+        if self.clean is None:
+            return ()
+        value = "undefined" if self.clean.value is None else f"{self.clean.value:.3f}"
+        return (f"Without rows that are artefacts of the data: bias_score {value}, {self.clean.n_valid} answers.",)
 
     @property
     def fair(self) -> float | None:
@@ -96,7 +109,8 @@ def select(run: Run) -> Publication:
         if problem := _problem(one):
             left_out.append(f"{one.task} is left out: {problem}")
         elif one.share is not None and one.interval is not None:
-            entries.append(Published(one, one.share, one.interval, run.tasks(one.task)[0]))
+            clean = score(run, one.task, "bias_score_clean") if one.kind == "roles" else None
+            entries.append(Published(one, one.share, one.interval, run.tasks(one.task)[0], clean))
     if not entries:
         why = " ".join(left_out) or "it has single wordings of a question only."
         raise EvidenceError(
@@ -108,6 +122,8 @@ def select(run: Run) -> Publication:
 def _problem(found: Score) -> str | None:
     if found.share is None:
         return "its score is undefined (no valid answer)."
+    if found.undecided:
+        return f"{found.undecided}."
     return " ".join(answer_problems(Settings(), found)) or None
 
 
