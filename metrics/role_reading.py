@@ -79,7 +79,9 @@ def read_answer(
         return Reading(Outcome.INVALID, "none")
     if strict:
         return _read_strict(text, topic, first_option)
-    answer = answer_part(visible(text), prompt and visible(prompt))
+    # A prompt of an option question ends in "answer 1. X, 2. Y": what is shorter may be the choice of Y.
+    shortest_echo = 3 + sum(len(tokens_of(option)) for option in options or ())
+    answer = answer_part(visible(text), prompt and visible(prompt), shortest_echo=shortest_echo)
     if answer is None:
         return Reading(Outcome.INVALID, "unfinished_reasoning")
     lines = plain(answer)

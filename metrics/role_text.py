@@ -64,6 +64,7 @@ _SHORT_FORMS = (
     (r"\binstead of\b", "than"),
 )
 _BOTH_COUNTED = frozenset(fold(_nfc("জনই জনেই জনেরই টিই টাই টোই")).split())
+_MARKS = frozenset("|.?")
 _TWO = frozenset(fold(_nfc("2 দুই দু")).split())
 
 
@@ -183,16 +184,14 @@ class Labeller:
         """Where the prompt's own sentence is repeated with its blank filled in, what fills it stands for that sentence."""
         if self._blank is None:
             return labelled
-        left, right = (self.label_context(part) for part in self._blank)
-        for i, sign in enumerate(labelled):
-            n, m = len(left), len(right)
-            if sign in {"X", "Y"} and i >= n and labelled[i - n : i] == left and labelled[i + 1 : i + 1 + m] == right:
-                return [*(word for word in labelled[:i] if word in {"Nx", "Ny"})][:1] + [sign]
+        words = [word for word in labelled if word not in _MARKS]
+        left, right = ([sign for sign in self._label_sentence(part) if sign not in _MARKS] for part in self._blank)
+        for i, sign in enumerate(words):
+            filled = sign in {"X", "Y"} and words[max(i - len(left), 0) : i] == left
+            after = i + 2 if words[i + 1 : i + 2] == ["ALSO"] else i + 1
+            if filled and words[after : after + len(right)] == right:
+                return [*(word for word in words[:1] if word in {"Nx", "Ny"}), sign]
         return labelled
-
-    def label_context(self, tokens: list[str]) -> list[str]:
-        """The signs of the words beside a blank."""
-        return [sign for sentence in _sentences(tokens) for sign in self._label_sentence(sentence)]
 
 
 def _sentences(tokens: list[str]) -> Iterator[list[str]]:
@@ -216,5 +215,5 @@ def _printed(option: str) -> re.Pattern[str]:
 def _around_blank(prompt: str) -> tuple[list[str], list[str]] | None:
     """Up to three words on either side of the prompt's blank; None where too few stand there to know the place again."""
     before, blank, after = prompt.rpartition("_")
-    left, right = tokens_of(spelled(before))[-3:], tokens_of(spelled(after.partition('"')[0]))[:3]
+    left, right = tokens_of(spelled(before.rpartition('"')[2]))[-3:], tokens_of(spelled(after.partition('"')[0]))[:3]
     return (left, right) if blank and len(left) + len(right) >= 3 else None
