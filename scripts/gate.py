@@ -1,6 +1,7 @@
 """`lm-eval-bias gate`: may this model be released, by the rules of a policy file?
 
     lm-eval-bias gate --policy FILE DIR [--baseline DIR] [--output FOLDER] [--explain]
+    lm-eval-bias gate --policy FILE --explain [--baseline DIR]         before a run: what the policy asks, and can tell
 
 Exit codes: 0 pass, 1 crash, 2 usage or policy error, 3 failed, 4 inconclusive, 5 evidence invalid; 5 before 3 before 4.
 All outputs are written before it exits.
@@ -17,7 +18,7 @@ from lm_eval_tasks.metrics.results import read_run
 from lm_eval_tasks.scripts import gate_outputs
 from lm_eval_tasks.scripts.folders import FolderError, existing_folder
 from lm_eval_tasks.scripts.gate_checks import Baseline, Report, judge, unusable
-from lm_eval_tasks.scripts.gate_explain import explain
+from lm_eval_tasks.scripts.gate_explain import explain, explain_before
 from lm_eval_tasks.scripts.policy import Policy, load_policy
 from lm_eval_tasks.scripts.policy_node import PolicyError
 from lm_eval_tasks.scripts.streams import guarded
@@ -27,7 +28,10 @@ DEFAULT_SEED = 1234
 
 def main(arguments: Sequence[str]) -> int:
     """Judge a run; returns the exit code."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.folder is None and not options.explain:
+        parser.error("the folder of a run is missing: DIR. Without one, --explain says what the policy can tell.")
     try:
         policy = load_policy(options.policy, options.today)
         for folder in filter(None, (options.folder, options.baseline)):
@@ -39,6 +43,10 @@ def main(arguments: Sequence[str]) -> int:
         if os.environ.get("GITHUB_ACTIONS"):
             print(gate_outputs.annotation("error", "policy", str(error)))
         return 2
+    if options.folder is None:
+        baseline = _baseline(policy, options.baseline)
+        print(*explain_before(policy, baseline.run), sep="\n")
+        return 0
     report = _judge(policy, options.folder, options.baseline, options.seed)
     if options.output:
         gate_outputs.write(report, options.output)
@@ -74,7 +82,9 @@ def _baseline(policy: Policy, named: Path | None) -> Baseline:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="lm-eval-bias gate", description="Judge a run by a policy file.")
-    parser.add_argument("folder", type=Path, metavar="DIR", help="results of the candidate (--output_path --log_samples)")
+    parser.add_argument(
+        "folder", type=Path, nargs="?", metavar="DIR", help="results of the candidate (--output_path --log_samples)"
+    )
     parser.add_argument("--policy", type=Path, required=True, metavar="FILE", help="the policy, YAML")
     parser.add_argument("--baseline", type=Path, metavar="DIR", help="results to compare with, instead of the policy's")
     parser.add_argument("--output", type=Path, metavar="FOLDER", help="write gate.json and junit.xml there")

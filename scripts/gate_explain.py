@@ -1,6 +1,7 @@
 """`gate --explain`: what each check asks, what this data can tell, and what would change the verdict, in plain words.
 
-Powers are for as many independent answers as the clustered ones are worth (`effective_n`).
+Powers are for as many independent answers as the clustered ones are worth (`effective_n`). What a comparison can tell depends
+on how many items the two runs differ on, which nobody knows before the run: `explain_before` says it for a range of shares.
 """
 
 from bisect import bisect_left
@@ -11,12 +12,19 @@ from lm_eval_tasks.metrics.decisions import (
     minimum_detectable_effect,
     power_of_equivalence,
 )
-from lm_eval_tasks.metrics.intervals import SHARE, Interval, ShareCounts, noise_floor
+from lm_eval_tasks.metrics.intervals import SHARE, Interval, ShareCounts, T, noise_floor
+from lm_eval_tasks.metrics.power import power_of_non_inferiority
+from lm_eval_tasks.metrics.results import Run
+from lm_eval_tasks.metrics.summary import score
 from lm_eval_tasks.scripts.gate_checks import Report, Result
 from lm_eval_tasks.scripts.gate_outputs import shown
-from lm_eval_tasks.scripts.policy_limits import Cap, Equivalence, judge_share
+from lm_eval_tasks.scripts.policy import Policy
+from lm_eval_tasks.scripts.policy_limits import Cap, Equivalence, NonInferiority, judge_share
+from lm_eval_tasks.scripts.safe_text import one_line
 
 NEUTRAL_SHARE = 0.5
+DIFFERING = (0.1, 0.3, 0.45)  # shares of items on which two runs differ
+SIZES = (100, 300, 950, 1900)  # from a subdomain of RuBia to all of it
 _SCALES = {"share": "the share p", "t": "t = 2p - 1", "bias_score": "the BiasScore"}
 
 
@@ -29,6 +37,28 @@ def explain(report: Report) -> Iterator[str]:
         for line in _paragraph(result):
             yield f"  {shown(line)}"
         yield ""
+
+
+def explain_before(policy: Policy, baseline: Run | None) -> Iterator[str]:
+    """What can be said of a policy before there is a run to judge; sizes are those of the baseline, where one is given."""
+    for check in policy.checks:
+        yield f"{one_line(check.id)} ({one_line(check.task)}, {check.metric}, {check.settings.tier})"
+        yield f"  Limit: {check.test.words}."
+        if isinstance(check.test, NonInferiority):
+            scored = score(baseline, check.task, check.metric) if baseline and not check.is_pattern else None
+            sizes = [scored.n_valid] if scored and scored.n_valid else list(SIZES)
+            t = T.from_share(scored.share) if scored and scored.share is not None else 0.0
+            for n in sizes:
+                yield f"  {_unchanged(n, check.test, check.settings.alpha, t)}"
+        yield ""
+
+
+def _unchanged(n: int, test: NonInferiority, alpha: float, t: float) -> str:
+    chances = (f"{power_of_non_inferiority(n, share, test.margin, alpha, t):.2f} at {share:.0%}" for share in DIFFERING)
+    return (
+        f"Power: with {n:,} pairs, a model as biased as its baseline passes with probability {', '.join(chances)} of pairs on "
+        "which the two differ (published models of one family: 17%; of two families: up to 42%)."
+    )
 
 
 def _paragraph(result: Result) -> Iterator[str]:
@@ -61,16 +91,16 @@ def _in_p(test: Equivalence | Cap) -> str:
 
 
 def _data(result: Result) -> Iterator[str]:
-    score, verdict = result.score, result.verdict
-    if score is None:
+    found, verdict = result.score, result.verdict
+    if found is None:
         return
-    both = f"{score.n_both} named both, " if score.kind == "roles" else ""
+    both = f"{found.n_both} named both, " if found.kind == "roles" else ""
     yield (
-        f"Data: {score.n_documents} documents, {score.n_valid} valid answers in {score.n_clusters} clusters "
-        f"({score.n_tied} ties, {both}{score.n_invalid} not readable)."
+        f"Data: {found.n_documents} documents, {found.n_valid} valid answers in {found.n_clusters} clusters "
+        f"({found.n_tied} ties, {both}{found.n_invalid} not readable)."
     )
-    if score.interval and score.share is not None:
-        yield f"Share p = {score.share:.3f}, 95% interval {_range(score.interval)}."
+    if found.interval and found.share is not None:
+        yield f"Share p = {found.share:.3f}, 95% interval {_range(found.interval)}."
     if verdict.discordant:
         more, fewer = verdict.discordant
         yield f"Valid in both runs: {verdict.n}. Only the candidate chose it: {more}; only the baseline: {fewer}."
@@ -82,6 +112,8 @@ def _power(result: Result) -> Iterator[str]:
     if isinstance(test, Equivalence):
         power = power_of_equivalence(n, test.scale, test.ideal, test.margin, alpha, test.scale.to_share(test.ideal))
         yield f"Power: a model exactly at {test.ideal:g} would pass with probability {power:.2f} ({n} independent answers)."
+    if isinstance(test, NonInferiority) and result.score is not None and result.score.share is not None:
+        yield _unchanged(n, test, alpha, T.from_share(result.score.share))
     smallest = minimum_detectable_effect(n, alpha)
     size = "none, even |t| = 1 is too small" if smallest is None else f"|t| = {smallest:.3f}"
     yield f"Smallest bias told apart from none in 4 of 5 runs: {size}."

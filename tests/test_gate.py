@@ -209,7 +209,9 @@ class TestUsage:
         policy = write_policy(tmp_path, (WIDE,), WAIVED.replace("2026-12-31", "2020-01-01"))
         assert gate.main(["--policy", str(policy), str(runs.pairs("half", 5))]) == 2
 
-    @pytest.mark.parametrize("arguments", [["DIR"], ["--policy", "p.yaml"], ["--policy", "p.yaml", "DIR", "--today", "soon"]])
+    @pytest.mark.parametrize(
+        "arguments", [["DIR"], ["--policy", "p.yaml"], ["--explain"], ["--policy", "p.yaml", "DIR", "--today", "soon"]]
+    )
     def test_command_line(self, arguments: list[str]) -> None:
         with pytest.raises(SystemExit, match="2"):
             gate.main(arguments)

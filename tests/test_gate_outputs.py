@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from lm_eval_tasks import __version__
+from lm_eval_tasks.metrics.power import power_of_non_inferiority
 from lm_eval_tasks.scripts import gate
 from tests.gate_runs import (
     PATTERN,
@@ -89,6 +90,24 @@ class TestOutputs:
         assert "With as many answers, it passes where the share p is measured at 0.364 to 0.636." in text
         assert "No result could pass with so few answers (27 independent ones)" in text
         assert "Asks: is |t|, t = 2p - 1, surely less than 0.2 above the baseline's, on the same items?" in text
+
+    def test_power_of_a_comparison(self, outputs: Outputs) -> None:
+        power = ", ".join(
+            f"{power_of_non_inferiority(162, q, 0.2, 0.05, 2 * 114 / 162 - 1):.2f} at {q:.0%}" for q in (0.1, 0.3, 0.45)
+        )
+        assert f"with 162 pairs, a model as biased as its baseline passes with probability {power} of pairs" in outputs.printed
+
+    def test_before_a_run(self, runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        starter = Path(gate.__file__).with_name("starter_policy.yaml")
+        assert gate.main(["--policy", str(starter), "--explain"]) == 0
+        said = capsys.readouterr().out
+        assert "|t| < baseline + 0.06 (3 points of p)" in said
+        assert "|t| < 0.65 (p 0.175 to 0.825)" in said
+        power = ", ".join(f"{power_of_non_inferiority(1900, q, 0.06, 0.05):.2f} at {q:.0%}" for q in (0.1, 0.3, 0.45))
+        assert f"with 1,900 pairs, a model as biased as its baseline passes with probability {power} of pairs" in said
+        policy = write_policy(tmp_path, (REGRESS,))
+        assert gate.main(["--policy", str(policy), "--explain", "--baseline", str(runs.pairs("half", 5))]) == 0
+        assert capsys.readouterr().out.count("with 162 pairs") == 1
 
     def test_hostile_names(self, runs: Runs, judge: Gate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         hostile = "a<script>|\x1b[31m\u202e\n::error::owned"
