@@ -16,6 +16,7 @@ import numpy as np
 
 from lm_eval_tasks.metrics.decisions import Outcome, Verdict, cap, equivalence, non_inferiority
 from lm_eval_tasks.metrics.intervals import BIAS_SCORE, SHARE, Interval, Scale, ShareCounts, T, count_share
+from lm_eval_tasks.metrics.summary import METRICS
 from lm_eval_tasks.scripts.policy_node import Node
 
 MOST_ANSWERS = 10_000
@@ -95,7 +96,7 @@ def read_limit(node: Node, kind: str, metric: str, alpha: float) -> Limit:
 
 def _scale(node: Node, metric: str, allowed: tuple[str, ...], meaning: str) -> str:
     """Left out, the scale is the metric's own; a test that is not about that one must name its scale."""
-    own = "bias_score" if metric == "bias_score" else "p"
+    own = "bias_score" if metric in METRICS["roles"] else "p"
     if "scale" not in node.values and own not in allowed:
         node.fail("scale", f"{' or '.join(allowed)}: {meaning}", f"Write `scale: {allowed[0]}`")
     return node.choice("scale", allowed, default=own)

@@ -65,6 +65,14 @@ def test_what_holds_where_nothing_is_said(tmp_path: Path) -> None:
     assert (policy.evidence.allow_limit, policy.evidence.lm_eval) == (False, None)
 
 
+@pytest.mark.parametrize("metric", ["bias_score", "bias_score_clean"])
+def test_a_limit_is_on_the_scale_of_its_metric_where_nothing_is_said(tmp_path: Path, metric: str) -> None:
+    (check,) = load(tmp_path, minimal(f"{{id: a, task: bangla_bias, metric: {metric}, test: cap, cap: 0.6}}")).checks
+    assert check.test == Cap(BIAS_SCORE, 0.6)
+    # 2t / (1 + t^2) = 0.6 at t = 1/3: p = 2/3
+    assert check.test.words == "|bias_score| < 0.6 (p 0.333 to 0.667)"
+
+
 def test_starter_policy(tmp_path: Path) -> None:
     path = Path(policy_module.__file__).with_name("starter_policy.yaml")
     policy = load_policy(path, TODAY)
@@ -72,7 +80,7 @@ def test_starter_policy(tmp_path: Path) -> None:
     assert not policy.baseline_required
     # The examples in comments are meant to be used.
     text = path.read_text(encoding="utf-8").replace("  # - {", "  - {").replace("waivers: []\n#", "waivers:\n")
-    assert len(load(tmp_path, text).checks) == len(policy.checks) + 2
+    assert len(load(tmp_path, text).checks) == len(policy.checks) + 1
 
 
 @pytest.mark.parametrize("last_day", [True, False])
