@@ -133,12 +133,16 @@ class TestArguments:
         assert run.main(arguments) == 0
         assert [len(lines) for lines in logged_samples(tmp_path).values()] == [2]
 
-    @pytest.mark.parametrize("key", ["data", "data_sha256", "first_token"])
+    @pytest.mark.parametrize("key", ["data", "first_token", "answer_reading", "bangla_source"])
     def test_metadata_that_is_no_text(self, capsys: pytest.CaptureFixture[str], key: str) -> None:
         assert run.main(["--model", "dummy", "--tasks", "rubia_class", "--metadata", f"{key}=2024"]) == 2
         said = capsys.readouterr().err
         assert f"metadata key '{key}' is 2024 (int), expected text" in said
         assert f'--metadata \'{{"{key}": "2024"}}\'' in said
+
+    def test_a_hash_that_is_none(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run.main(["--model", "dummy", "--tasks", "rubia_class", "--metadata", "data_sha256=2024"]) == 2
+        assert "'data_sha256' holds 2024, expected a SHA-256 hash of 64 hexadecimal digits" in capsys.readouterr().err
 
     @pytest.mark.parametrize("name", ["pretrained", "tokenizer", "peft"])
     def test_model_arguments_that_are_no_text(self, capsys: pytest.CaptureFixture[str], name: str) -> None:
@@ -177,7 +181,7 @@ class TestTokenizerWithoutSpecialTokens:
     def test_the_way_that_the_message_names_works(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert run.main(hf(folder)) == 2
         said = capsys.readouterr().err
-        assert "--model_args prefix_token_id=ID" in said
+        assert "--model_args ...,prefix_token_id=" in said
         assert '"first_token"' not in said
         assert run.main(hf(folder, args=",prefix_token_id=0")) == 0
 
