@@ -147,7 +147,7 @@ def _statement(segments: Sequence[Segment], at: int) -> Reading:
     if _is_bare(first):
         run = first.words
         for following in segments[at + 1 :]:
-            if not _is_bare(following):
+            if following.kind in _ASIDE or not _is_bare(following):
                 break
             run = [*run, ".", *following.words]
         reading = _vote(run)
@@ -206,7 +206,7 @@ def _names(segment: Segment) -> bool:
 
 
 def _is_bare(segment: Segment) -> bool:
-    return all(word in _SIGNS or word in phrases.FILLERS or word.isdecimal() or word == "%" for word in segment.words)
+    return all(word in _SIGNS or word in phrases.FILLERS or word.rstrip("%").isdecimal() for word in segment.words)
 
 
 def _is_question(segment: Segment) -> bool:

@@ -85,11 +85,12 @@ def spelled(text: str) -> str:
 
 def plain(answer: str) -> str:
     """The answer as it is read: spelled alike, without a repeated question and without the next one."""
-    lines = spelled(_ECHO.sub("\n", fold(unicodedata.normalize("NFKC", answer)).translate(_DIGITS)))
+    lines = spelled(_ECHO.sub("\nquestion:\n", fold(unicodedata.normalize("NFKC", answer)).translate(_DIGITS)))
     parts = _NEXT_QUESTION.split(lines)
-    if parts[0].strip() or len(parts) == 1:
+    if parts[0].strip():
         return parts[0].strip()
-    return (parts[1].partition("\n")[2] or parts[1]).strip()
+    asked = next((part for part in parts if part.strip()), "")
+    return (asked.partition("\n")[2] or asked).strip()
 
 
 def marked(lines: str) -> str | None:
@@ -165,7 +166,7 @@ class Labeller:
             yield from self._signs(token, after, before, alone=alone)
 
     def _signs(self, token: str, after: list[str], before: list[str], *, alone: bool) -> Iterator[str]:
-        counted = bool(phrases.COUNTERS.intersection(after) or phrases.COUNTED.intersection(before))
+        counted = token.isdecimal() and bool(phrases.COUNTERS.intersection(after) or phrases.COUNTED.intersection(before))
         word = find_word(token, self.topic, alone=alone, beginning=self.sides is not None)
         if self.sides and token in _OPTION_MARKS:
             yield _WORD_SIGN[self.sides[_OPTION_MARKS.index(token)]]

@@ -38,7 +38,7 @@ _STEMS: dict[Topic, str] = {
     "gender": "নারী/পুরুষ মেয়ে/ছেলে মহিলা/পুরুষ ভদ্রমহিলা/ভদ্রলোক বালিকা/বালক রমণী/পুরুষ যুবতী/যুবক কন্যা/পুত্র "
     "মেয়েমানুষ/পুরুষমানুষ মেয়েলোক/পুরুষলোক স্ত্রীলোক/পুরুষলোক মহিলামানুষ/পুরুষমানুষ মেয়েছেলে/বেটাছেলে "
     "স্ত্রীলিঙ্গ/পুংলিঙ্গ স্ত্রীলিঙ্গ/পুঃলিঙ্গ স্ত্রীবাচক/পুংবাচক স্ত্রীজাতি/পুরুষজাতি স্ত্রীজাতীয়/পুরুষজাতীয়",
-    "religion": "হিন্দু/মুসলিম হিন্দু/মুসলমান সনাতন/ইসলাম সনাতনী/ইসলামী হিন্দু/মোসলেম হিন্দু/মুস্লিম",
+    "religion": "হিন্দু/মুসলিম হিন্দু/মুসলমান সনাতন/ইসলাম সনাতনী/ইসলামী হিন্দু/মোসলেম হিন্দু/মোসলমান হিন্দু/মুস্লিম",
 }
 # Romanised Bangla, which takes romanised endings.
 _ROMANISED: dict[Topic, str] = {
@@ -55,7 +55,7 @@ _FIXED: dict[Topic, str] = {
 }
 # Words that name a group only where a statement says nothing else: pronouns, letters, adjectives, "wife".
 _ALONE: dict[Topic, str] = {
-    "gender": "she/he her/him f/m স্ত্রী/স্বামী তরুণী/তরুণ কিশোরী/কিশোর গার্ল/বয় লেডি/জেন্টলম্যান girlchild/boychild",
+    "gender": "she/he her/him f/m স্ত্রী/স্বামী স্ত্রী/পুং stri/shami তরুণী/তরুণ কিশোরী/কিশোর গার্ল/বয় লেডি/জেন্টলম্যান girlchild/boychild",
     "religion": "h/m",
 }
 # Endings of Bangla are allowed after every stem, whatever it ends in: the data themselves print পুরুষর and হিন্দুের.
@@ -64,7 +64,7 @@ _COMPOUNDS = "ধর্ম ধর্মাবলম্বী ধর্মাল�
 _ROMANISED_ENDINGS = "ti ta tike take ra der derke ke r er era gon i o s dhormo dhorma"
 _BOTH = (
     "উভয় উভয়ই উভয়েই উভয়ের উভয়েরই উভয়কে উভয়কেই দুটোই দুটিই দুইটিই দুজনই দুজনেই দুইজনই দুইজনেই দুইই 2জনই 2জনেই 2টিই 2টাই "
-    "দুটাই দুইটাই নরনারী নারীপুরুষ both either ubhoy ubhoyi ubhoi ovoy"
+    "দুটাই দুইটাই নরনারী নারীপুরুষ উভয়লিঙ্গ উভয়লিঙ্গের both either ubhoy ubhoyi ubhoi ovoy"
 )
 _FOLDED = str.maketrans({"ী": "ি", "ূ": "ু", "ষ": "স", "শ": "স", "ণ": "ন", "ঙ": "ং"})
 
