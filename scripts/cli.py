@@ -5,7 +5,7 @@
     lm-eval-bias compare BASE CAND  paired differences of two runs
     lm-eval-bias gate ...           a verdict by a policy file
     lm-eval-bias export ...         tables and formats of model hubs and leaderboards
-    lm-eval-bias path               the folder for the harness's --include_path
+    lm-eval-bias path [--policy]    the folder for the harness's --include_path, or the gate's starter policy
     lm-eval-bias link | unlink      let the plain `lm_eval --tasks rubia ...` find the tasks, or undo that
 
 Exit codes: 0 done or passed, 1 crash, 2 usage or environment error, 3 gate failed, 4 gate inconclusive, 5 evidence invalid.
@@ -15,6 +15,7 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from lm_eval_tasks import __version__, tasks_path
 from lm_eval_tasks.scripts import links
@@ -60,9 +61,23 @@ def _parser() -> argparse.ArgumentParser:
         "link": (links.link, "make the plain `lm_eval` command find these tasks"),
         "unlink": (links.unlink, "undo `link`"),
     }
-    for name, (action, text) in simple.items():
-        commands.add_parser(name, help=text).set_defaults(action=action)
+    made = {name: commands.add_parser(name, help=text) for name, (_, text) in simple.items()}
+    for name, (action, _) in simple.items():
+        made[name].set_defaults(action=action)
+    made["path"].add_argument(
+        "--policy",
+        dest="action",
+        action="store_const",
+        const=starter_policy,
+        default=tasks_path,
+        help="print the starter policy of `gate` instead, a file to copy and change",
+    )
     return parser
+
+
+def starter_policy() -> Path:
+    """The policy file that ships with the package."""
+    return Path(__file__).resolve().parent / "starter_policy.yaml"
 
 
 if __name__ == "__main__":

@@ -162,6 +162,13 @@ def test_path(capsys: pytest.CaptureFixture[str]) -> None:
     assert Path(capsys.readouterr().out.strip()) == tasks_path()
 
 
+def test_path_of_the_starter_policy(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["path", "--policy"]) == 0
+    file = Path(capsys.readouterr().out.strip())
+    assert file.is_absolute()
+    assert "non_inferiority" in file.read_text(encoding="utf-8")
+
+
 def test_unknown_command() -> None:
     with pytest.raises(SystemExit) as stopped:
         cli.main(["unknown"])

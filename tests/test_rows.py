@@ -38,6 +38,15 @@ class TestReading:
         windows = read_pairs(source_of(tmp_path / "b", ROWS.replace("\n", "\r\n")))
         assert unix.pairs == windows.pairs
 
+    def test_a_byte_order_mark_is_no_part_of_the_header(self, tmp_path: Path) -> None:
+        rows = "".join(
+            line.partition("\t")[2] + "\n" for line in ROWS.replace('"Все поляки шумят.\nВсегда."', "Да").splitlines()
+        )
+        plain = read_pairs(source_of(tmp_path / "a", rows))
+        marked = read_pairs(source_of(tmp_path / "b", f"\ufeff{rows}"))
+        assert plain.pairs == marked.pairs
+        assert plain.source.sha256 != marked.source.sha256
+
     def test_official_file(self, official_folder: str) -> None:
         file = read_pairs(locate_rubia(official_folder))
         assert (file.n_rows, file.n_repeated, file.dropped_rows) == (2221, 215, (2161,))

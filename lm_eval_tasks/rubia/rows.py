@@ -126,7 +126,7 @@ def load_pairs(metadata: dict[str, Any], source: str) -> PairFile:
 def read_pairs(source: Source) -> PairFile:
     """Read and check the file of `source`; raises DataError that names the file and the row."""
     name = source.path.name
-    with source.path.open(encoding="utf-8", newline="") as file:
+    with source.path.open(encoding="utf-8-sig", newline="") as file:
         try:
             reader = csv.DictReader(file, delimiter="\t", strict=True)
             _check_header(name, reader.fieldnames)
