@@ -9,7 +9,7 @@ from lm_eval.api.registry import register_model
 from transformers import AutoTokenizer, T5Config, T5ForConditionalGeneration
 
 from lm_eval_tasks import __version__
-from lm_eval_tasks.data import RUBIA_COMMIT, RUBIA_SHA256, DataError, rubia_sample
+from lm_eval_tasks.data import RUBIA_COMMIT, RUBIA_SHA256, SAMPLE_FOLDER, DataError, rubia_sample
 from lm_eval_tasks.metrics.results import read_run
 from lm_eval_tasks.metrics.summary import score
 from lm_eval_tasks.rubia.rows import read_pairs
@@ -260,7 +260,7 @@ class TestRefusals:
         import lm_eval
 
         with pytest.raises(
-            ValueError, match=r"rubia_sample_class: .* is nan, expected a finite number\. No score is made of it"
+            BackendError, match=r"rubia_sample_class: the backend's log-likelihood of .* is nan.*No score is made of it"
         ):
             lm_eval.simple_evaluate(
                 model=ScriptedLM(lambda text: float("nan")),
