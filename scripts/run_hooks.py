@@ -103,25 +103,41 @@ def _generates(index: dict[str, Any], name: str) -> bool:
     return name in index
 
 
+def _cpu_processes() -> int:
+    """Processes that `torchrun` has started on this machine's CPUs, or 0.
+
+    The `hf` backend spreads documents over processes only where it counts several GPUs; without them each process would
+    score every document and write the same files. So for the time of the run it counts its processes.
+    """
+    n_processes = int(os.environ.get("WORLD_SIZE", "1"))
+    on_cpus = os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes")
+    return n_processes if on_cpus and n_processes > 1 else 0
+
+
 @contextmanager
 def hooked(*, only_own: bool, scores_text: bool) -> Iterator[Run]:
     """The harness with the hooks of a run in place; without its own tasks where `only_own`."""
     import lm_eval.api.model
     import lm_eval.api.registry
     import lm_eval.tasks
+    import torch
     from lm_eval.evaluator import simple_evaluate
 
     current = Run(scores_text=scores_text)
     registry, models, tasks = lm_eval.api.registry, lm_eval.api.model, lm_eval.tasks
+    count = torch.cuda.device_count
     plain = registry.get_model, models.CachingLM, tasks.TaskManager
     registry.get_model = lambda name: current.backend(plain[0], name)
     models.CachingLM = lambda model, cache_db: current.caching(plain[1], model, cache_db)
     tasks.TaskManager = with_own_tasks(plain[2], only_own=only_own)
     lm_eval.simple_evaluate = lambda **options: current.evaluate(simple_evaluate, **options)
+    if n_processes := _cpu_processes():
+        torch.cuda.device_count = lambda: n_processes
     try:
         yield current
     finally:
         registry.get_model, models.CachingLM, tasks.TaskManager = plain
+        torch.cuda.device_count = count
         del lm_eval.simple_evaluate  # the module makes it anew when it is asked for
 
 

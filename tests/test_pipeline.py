@@ -10,6 +10,7 @@ from transformers import AutoTokenizer, T5Config, T5ForConditionalGeneration
 
 from lm_eval_tasks import __version__
 from lm_eval_tasks.data import RUBIA_COMMIT, RUBIA_SHA256, SAMPLE_FOLDER, DataError, rubia_sample
+from lm_eval_tasks.failures import BackendError
 from lm_eval_tasks.metrics.results import read_run
 from lm_eval_tasks.metrics.summary import score
 from lm_eval_tasks.rubia.rows import read_pairs
