@@ -2,10 +2,9 @@
 
 Clusters are drawn with replacement. Bounds are bias-corrected and accelerated (Efron 1987), with z replaced by
 t_{k-1} sqrt(k / (k - 1)), Hesterberg's expansion (2015) against short intervals with few clusters. A resample shows rare
-values too seldom, and those never seen not at all, so a bound is never closer to the mean than Wilson's bound on the
-share of the extreme value alone allows. Its effective number counts one imagined cluster of like answers: a few rare
-answers say little about the design effect. The draw works on counts of distinct clusters: the order of items and the
-names of clusters cannot change it.
+values too seldom, and those never seen not at all, so a bound is never closer to the mean than the bound on the share of
+the extreme value alone allows (`intervals.way_interval`). The draw works on counts of distinct clusters: the order of
+items and the names of clusters cannot change it.
 
 Two kinds of clusters that cross are drawn one kind at a time, and the answers that share both as a third; the distances of
 the three bounds from the mean are put together as in `intervals`. With fewer than MIN_CLUSTERS the bounds are the whole range.
@@ -19,17 +18,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtrit
 
-from lm_eval_tasks.metrics.clusters import IntArray, Keys, totals, ways_of
-from lm_eval_tasks.metrics.intervals import MIN_CLUSTERS, Interval, crossed, wilson_interval
+from lm_eval_tasks.metrics.clusters import IntArray, Keys, Levels, totals, ways_of
+from lm_eval_tasks.metrics.intervals import MIN_CLUSTERS, Interval, crossed, way_interval
 
 FloatArray = NDArray[np.float64]
 
 
 class Extreme(NamedTuple):
-    """How often the sample shows one limit of its values, and how many independent answers that rests on."""
+    """How many values lie at one end of their range, of how many, and how they fall into clusters."""
 
-    share: float
-    n_effective: float
+    n_hits: int
+    n: int
+    way: Levels
+
+    def room(self, tail: float) -> float:
+        """How much larger the share of these values may be."""
+        return way_interval(self.way, self.n_hits, self.n, tail).high - self.n_hits / self.n
 
 
 @dataclass(frozen=True)
@@ -48,8 +52,8 @@ class OneWay:
     def bounds(self, tail: float) -> Interval:
         if self.n_clusters < MIN_CLUSTERS:
             return Interval(-self.reach, self.reach)
-        down = self.reach * _room(self.lowest, tail)
-        up = self.reach * _room(self.highest, tail)
+        down = self.reach * self.lowest.room(tail)
+        up = self.reach * self.highest.room(tail)
         low = min(self._quantile(tail), self.mean - down)
         high = max(self._quantile(1 - tail), self.mean + up)
         return Interval(max(low, -self.reach), min(high, self.reach))
@@ -125,14 +129,4 @@ def _acceleration(kinds: IntArray, counts: IntArray) -> float:
 
 def _extreme(present: IntArray, index: IntArray) -> Extreme:
     sizes, hits = totals(present, index)
-    n, share = sizes.sum(), hits.sum() / sizes.sum()
-    # one imagined cluster of average make-up, all its answers extreme, stands for what was not seen
-    clustered = ((hits - sizes * share) ** 2).sum() + (sizes**2).mean()
-    independent = n * share * (1 - share) + sizes.mean()
-    return Extreme(float(share), float(n * min(1.0, independent / clustered)))
-
-
-def _room(extreme: Extreme, tail: float) -> float:
-    """How much larger the share of the extreme value may be."""
-    bound = wilson_interval(extreme.share * extreme.n_effective, extreme.n_effective, tail)
-    return bound.high - extreme.share if bound else 1.0
+    return Extreme(int(hits.sum()), int(sizes.sum()), Levels.of(sizes, hits))

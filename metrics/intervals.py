@@ -164,13 +164,14 @@ def crossed(distances: Sequence[float]) -> float:
 def _distances(counts: ShareCounts, tail: float) -> tuple[float, float]:
     """How far below and above the share its bounds lie."""
     assert counts.share is not None
-    found = [_way_interval(way, counts.n_hits, counts.n, tail) for way in counts.ways]
+    found = [way_interval(way, counts.n_hits, counts.n, tail) for way in counts.ways]
     down = crossed([counts.share - interval.low for interval in found])
     up = crossed([interval.high - counts.share for interval in found])
     return min(down, counts.share), min(up, 1 - counts.share)
 
 
-def _way_interval(way: Levels, n_hits: int, n: int, tail: float) -> Interval:
+def way_interval(way: Levels, n_hits: int, n: int, tail: float) -> Interval:
+    """Interval for the share of n_hits in n answers, at least one, clustered in one way."""
     share, k = n_hits / n, way.n_clusters
     if k == n:
         return _wilson(n_hits, n, tail)

@@ -208,7 +208,7 @@ def draw_non_inferiority(pair: Pair, design: Design, n: int, rng: np.random.Gene
 
 
 def crossed_difference_holds(pair: Pair, design: CrossedDesign, rho: float, two_way: bool, rng: np.random.Generator) -> bool:
-    """Whether the 95% interval of t_candidate - t_baseline holds MARGIN_T; traits and occupations, half each, move both runs."""
+    """Whether the 95% interval of t_candidate - t_baseline holds MARGIN_T; traits and occupations move both runs."""
     shape = (design.n_traits, design.n_occupations, design.n_each)
     shift = rng.standard_normal((design.n_traits, 1, 1)) + rng.standard_normal((1, design.n_occupations, 1))
     level = ndtr(sqrt(rho / 2) * shift + sqrt(1 - rho) * rng.standard_normal(shape)).ravel()
