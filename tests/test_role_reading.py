@@ -30,11 +30,40 @@ PRINTED: list[tuple[Topic, str, str]] = [
     ("religion", "অহিন্দু", "অমুসলিম"),
     ("religion", "হিন্দু-নন", "মুসলমান-নন"),
 ]
-FORMS = ["{text}", "{text}।", "“{text}”", "{digit}। {text}", "{ascii}. {text}", "{digit}। {text}।", "**{digit}) {text}**", "{digit}-{text}"]
+FORMS = [
+    "{text}",
+    "{text}।",
+    "“{text}”",
+    "{digit}। {text}",
+    "{ascii}. {text}",
+    "{digit}। {text}।",
+    "**{digit}) {text}**",
+    "{digit}-{text}",
+]
 # Labels that our rules do not share, with the reason.
 DISPUTED = {"নারী: ৪০%\nপুরুষ: ৬০%": "shares of both groups: no group was chosen, so both"}
-WRAPPED = ["“{}”", '"{}"', "«{}»", "'{}'", "**{}**", "*{}*", "`{}`", "### {}", "- {}", "> {}", "({})", "[{}]", "{}।", "{}!", "✅ {}", "{} 🙂", "👉 {}"]
-decorations = st.lists(st.sampled_from([*WRAPPED, "{0}\n{0}", "{0}\n\n{0}\n\n{0}", "\n\n{}", "keycap", "zero-width"]), max_size=5)
+WRAPPED = [
+    "“{}”",
+    '"{}"',
+    "«{}»",
+    "'{}'",
+    "**{}**",
+    "*{}*",
+    "`{}`",
+    "### {}",
+    "- {}",
+    "> {}",
+    "({})",
+    "[{}]",
+    "{}।",
+    "{}!",
+    "✅ {}",
+    "{} 🙂",
+    "👉 {}",
+]
+decorations = st.lists(
+    st.sampled_from([*WRAPPED, "{0}\n{0}", "{0}\n\n{0}\n\n{0}", "\n\n{}", "keycap", "zero-width"]), max_size=5
+)
 
 
 def exchanged(text: str, topic: Topic, *, option: bool) -> str:
@@ -115,7 +144,9 @@ def test_decorations_of_a_word_change_nothing(word: str, chosen: list[str]) -> N
 # The printed options
 
 
-def assert_options_are_read(topic: Topic, first: Group, options: tuple[str, str], texts: tuple[str, str], prompt: str | None) -> None:
+def assert_options_are_read(
+    topic: Topic, first: Group, options: tuple[str, str], texts: tuple[str, str], prompt: str | None
+) -> None:
     sides = [Outcome.X, Outcome.Y] if first == GROUPS[topic][0] else [Outcome.Y, Outcome.X]
     for place, text in enumerate(texts):
         for form in FORMS:
