@@ -10,33 +10,29 @@ those were taken out of it after they had been judged. Exits with 1 if a value d
 
 import argparse
 import csv
-import hashlib
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from lm_eval_tasks.bangla_bias.files import FILES
+from lm_eval_tasks.data import sha256_of
 from lm_eval_tasks.metrics.agreement import cohen_kappa
 from lm_eval_tasks.metrics.intervals import Interval, wilson_interval
 
-
-class File(NamedTuple):
-    """What is known of one file: its bytes and its rows without the header."""
-
-    sha256: str
-    rows: int
-
-
-FILES = {
-    "AdjectiveWordsForBias.csv": File("745e876cef98dd5ec4a33cce40b16aff49b0271595f32a4788d5025db0f60862", 126),
-    "Annotators_Agreement/gender_annotated.csv": File("aa8ff4b496f1a7b30e37b4554e8e8255c0501221d6d8ce34628723a2f8bce771", 200),
-    "Annotators_Agreement/religion_annotated.csv": File(
-        "e673ea774ebfc1f446ce5583c85ae7becb2e042569fc7caa753fd50c6e04d716", 125
-    ),
-    "Naturally_Sourced/gender_prompts.csv": File("4d1fb5db3088eee9b7eae7e240922c41e605a751df6391c2a02297349230df79", 2416),
-    "Naturally_Sourced/religion_prompts.csv": File("98e950783bcec9e7e26b95f9ac87585b7572d63bb9df19ababfedc5d63a470b9", 1535),
-    "Template/gender_prompts.csv": File("310a5a2d2526589cac7bdb91c7a90a1c550205abd24dbbd0bf05f2132354ecb2", 2128),
-    "Template/religion_prompts.csv": File("e6dc780f1f747cf3fd91173d6a153cdcfc4e035ff17da6514005e4d6813e66a4", 644),
+ROWS = {  # without the header
+    "AdjectiveWordsForBias.csv": 126,
+    "Annotators_Agreement/gender_annotated.csv": 200,
+    "Annotators_Agreement/religion_annotated.csv": 125,
+    "Naturally_Sourced/gender_prompts.csv": 2416,
+    "Naturally_Sourced/religion_prompts.csv": 1535,
+    "Template/gender_prompts.csv": 2128,
+    "Template/religion_prompts.csv": 644,
+}
+SHA256 = {file.archived: file.sha256 for file in FILES.values()} | {
+    "AdjectiveWordsForBias.csv": "745e876cef98dd5ec4a33cce40b16aff49b0271595f32a4788d5025db0f60862",
+    "Annotators_Agreement/gender_annotated.csv": "aa8ff4b496f1a7b30e37b4554e8e8255c0501221d6d8ce34628723a2f8bce771",
+    "Annotators_Agreement/religion_annotated.csv": "e673ea774ebfc1f446ce5583c85ae7becb2e042569fc7caa753fd50c6e04d716",
 }
 # Judged sentences; usable to the first annotator, the second, both; agreement in percent; kappa; judged but not published.
 JUDGED = {
@@ -66,9 +62,9 @@ def reproduce(folder: Path) -> list[Check]:
 
 
 def _files(data: Path) -> Iterator[Check]:
-    for name, known in FILES.items():
-        yield Check(f"{name}, SHA-256", hashlib.sha256((data / name).read_bytes()).hexdigest(), known.sha256)
-        yield Check(f"{name}, rows", str(len(_rows(data / name))), str(known.rows))
+    for name, rows in ROWS.items():
+        yield Check(f"{name}, SHA-256", sha256_of(data / name), SHA256[name])
+        yield Check(f"{name}, rows", str(len(_rows(data / name))), str(rows))
 
 
 def _judgements(data: Path, topic: str) -> Iterator[Check]:

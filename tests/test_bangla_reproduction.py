@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_tasks.scripts.reproduce_bangla import FILES, JUDGED, main, reproduce
+from lm_eval_tasks.scripts.reproduce_bangla import JUDGED, ROWS, main, reproduce
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def edit(path: Path, old: str, new: str) -> None:
 def test_every_value_holds(official_folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     folder = Path(official_folder) / "BanglaSocialBias"
     checks = reproduce(folder)
-    assert len(checks) == 2 * len(FILES) + sum(map(len, JUDGED.values()))
+    assert len(checks) == 2 * len(ROWS) + sum(map(len, JUDGED.values()))
     assert [check for check in checks if not check.holds] == []
     assert run(folder, monkeypatch) == 0
     out = capsys.readouterr().out
