@@ -1,46 +1,59 @@
-"""Reading what the harness wrote: the only place that knows the form of its results and samples files.
+"""A run, as the harness wrote it: the only place, with `result_files`, that knows the form of results and samples files.
 
-A run is what one model left in one folder, perhaps in several goes. `results_<time>.json` holds scores and configuration of one
-go, `samples_<task>_<time>.jsonl` the documents of one task, one a line; the newest go of a task counts. Several processes may
-have permuted the lines: they are sorted by `doc_id`.
+A run is what one model left in one folder, perhaps in several goes; the newest go of a task counts. All that is known of the model
+must agree between the goes. Several processes may have permuted the lines of a samples file: they are sorted by `doc_id`.
 
-Numbers are taken from the samples, never from the results file, which may have been edited: the two must agree. Whatever
-cannot be used is refused with the file and the reason (`EvidenceError`): no samples, two models, a metric that is not a finite
-number, a truncated file, a run of --predict_only, scores that the samples do not give. Runs of --limit are marked, not refused.
+Numbers are made from the samples, never taken from the results file: every metric of every document is made again from the logged
+responses (`rescoring`), and the two files must agree. Whatever cannot be used is refused with the file and the reason
+(`EvidenceError`). Runs of --limit are marked, not refused.
 """
 
 import json
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lm_eval_tasks.metrics.roles import score_of_sides
+from lm_eval_tasks.metrics.result_files import (
+    FILTER,
+    Document,
+    EvidenceError,
+    Go,
+    aggregate,
+    find_goes,
+    find_samples,
+    read_documents,
+)
 
-FILTER = "none"
-_TIME = r"(?P<time>\d{4}-\d\d-\d\dT[\d.:-]+)"
-_RESULTS = re.compile(rf"results_{_TIME}\.json")
-_SAMPLES = re.compile(rf"samples_(?P<task>.+)_{_TIME}\.jsonl")
+__all__ = ["FILTER", "Document", "EvidenceError", "Leaf", "Run", "aggregate", "read_run"]
+
 _OWN = re.compile(r"rubia|bangla_bias")
 # What must not differ between the goes of one run: a score pooled over them would mean nothing. The second kind matters
 # only where text is generated: pairs are raw text in every mode, and are often run apart.
-_IDENTITY = ("model_name", "backend", "model_args", "model_dtype", "model_revision", "pll", "lm_eval_version")
+_IDENTITY = (
+    "model_name",
+    "backend",
+    "model_args",
+    "model_dtype",
+    "model_revision",
+    "model_sha",
+    "model_num_parameters",
+    "pll",
+    "lm_eval_version",
+)
 _PROMPTING = ("chat_template_sha", "system_instruction_sha")
-# What this project reads of every document.
-_NEEDED = ("doc", "doc_hash", "filtered_resps", "metrics")
-
-Document = dict[str, Any]
-
-
-class EvidenceError(ValueError):
-    """Results that cannot be used; the message says which file and why."""
+# How a run was made, and not what was measured.
+_NO_IDENTITY = {"batch_size", "max_batch_size", "num_concurrent", "timeout", "max_retries", "device", "verify_certificate"}
+_SAME_OF_PAIRS = "first_token_convention"
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """One task of a run: its documents in order of `doc_id`, its version, and what it recorded of its data and model."""
+    """One task of a run: its documents in order of `doc_id`, its version, and what it recorded of its data and model.
+
+    `time` is that of the go that it comes from.
+    """
 
     name: str
     version: str
@@ -48,6 +61,7 @@ class Leaf:
     metadata: Mapping[str, Any]
     n_original: int
     metrics: tuple[str, ...]
+    time: str = ""
 
     @property
     def limited(self) -> bool:
@@ -74,167 +88,99 @@ class Run:
         return [self.leaves[one] for one in names] if all(one in self.leaves for one in names) else []
 
 
-def read_run(folder: Path) -> Run:
-    """The run below `folder`, tasks of this project only. Raises EvidenceError."""
+def read_run(folder: Path, defined: Mapping[str, frozenset[str]] | None = None) -> Run:
+    """The run below `folder`, tasks of this project only. `defined` are the leaves that groups must have. Raises EvidenceError."""
     try:
-        return _read_run(folder)
-    except (KeyError, AttributeError, TypeError, IndexError) as error:
+        return _read_run(folder, defined or {})
+    except (KeyError, AttributeError, TypeError, IndexError, ValueError) as error:
+        if isinstance(error, EvidenceError):
+            raise
         raise EvidenceError(
             f"{folder}: a results or samples file has not the form that lm-eval writes ({type(error).__name__}: {error}). "
             "It was edited, or written by another version; run again."
         ) from error
 
 
-def _read_run(folder: Path) -> Run:
-    goes = _goes(folder)
-    samples = _newest_samples(folder)
+def _read_run(folder: Path, defined: Mapping[str, frozenset[str]]) -> Run:
+    goes = find_goes(folder)
+    samples = find_samples(folder, goes)
     identity = _common(goes)
     leaves: dict[str, Leaf] = {}
     groups: dict[str, tuple[str, ...]] = {}
-    for time, (path, go) in sorted(goes.items()):
-        absent = {task for task, n in go["n-samples"].items() if n["original"] == 0}  # leaves that a file of one's own lacks
-        for task in filter(_OWN.match, sorted(go["configs"].keys() - absent)):
-            leaves[task] = _leaf(path, go, task, samples.get(task), time)
-        for group in filter(_OWN.match, go.get("group_subtasks", {})):
-            groups[group] = tuple(leaf for leaf in _below(group, go["group_subtasks"]) if leaf not in absent)
+    for go in goes:
+        numbers = go.content["n-samples"]
+        absent = {task for task, n in numbers.items() if n["original"] == 0}  # leaves that a file of one's own lacks
+        for task in filter(_OWN.match, sorted(go.content["configs"].keys() - absent)):
+            leaves[task] = _leaf(go, task, samples)
+        for group in filter(_OWN.match, go.content.get("group_subtasks", {})):
+            members = _below(group, go.content["group_subtasks"])
+            if group in defined and (set(members) != defined[group] or len(members) != len(defined[group])):
+                raise EvidenceError(
+                    f"{go.path}: the group {group} has {len(members)} tasks, which are not the {len(defined[group])} of its definition. "
+                    "The file was changed after the run, or is of another version; run again."
+                )
+            groups[group] = tuple(leaf for leaf in members if leaf not in absent)
     if not leaves:
         raise EvidenceError(f"{folder} holds no results of RuBia or BanglaSocialBias tasks.")
-    _, last = goes[max(goes)]
+    _check_conventions(folder, leaves)
+    last = goes[-1].content
     seeds = {key: value for key, value in last["config"].items() if key.endswith("_seed")}
     return Run(folder, last["model_name"], str(last["config"]["model"]), leaves, groups, identity, seeds, last["date"])
 
 
-def _goes(folder: Path) -> dict[str, tuple[Path, dict[str, Any]]]:
-    found = {}
-    for path in sorted(folder.rglob("results_*.json")):
-        if match := _RESULTS.fullmatch(path.name):
-            go = _parse(path, _text(path))
-            if not isinstance(go, dict) or not {"results", "configs", "config", "n-samples"} <= set(go):
-                raise EvidenceError(f"{path} is not a results file of lm-eval. Remove it or run again.")
-            config = go["config"]
-            model_args = json.dumps(config.get("model_args"), sort_keys=True, ensure_ascii=False)
-            go |= {"backend": config["model"], "model_args": model_args}
-            go |= {key: config.get(key) for key in ("pll", "model_dtype", "model_revision")}
-            found[match["time"]] = (path, go)
-    if not found:
-        raise EvidenceError(f"{folder} holds no results files. Run with --output_path {folder} --log_samples.")
-    return found
+def _leaf(go: Go, task: str, samples: Mapping[tuple[str, str], Path]) -> Leaf:
+    path = samples.get((task, go.time))
+    if path is None:
+        raise EvidenceError(f"{go.path}: {task} has no samples of the same time. Run it with --log_samples.")
+    documents = read_documents(go, task, path)
+    metadata = go.content["configs"][task].get("metadata") or {}
+    metrics = tuple(documents[0]["metrics"]) if documents else ()
+    n_original = go.content["n-samples"][task]["original"]
+    return Leaf(task, str(go.content["versions"][task]), tuple(documents), metadata, n_original, metrics, go.time)
 
 
-def _common(goes: Mapping[str, tuple[Path, dict[str, Any]]]) -> dict[str, Any]:
-    in_order = [goes[time] for time in sorted(goes)]
-    generating = [(path, go) for path, go in in_order if _generates(go)]
-    return _equal(in_order, _IDENTITY) | _equal(generating, _PROMPTING)
+def _check_conventions(folder: Path, leaves: Mapping[str, Leaf]) -> None:
+    found = {leaf.metadata[_SAME_OF_PAIRS]: leaf.name for leaf in leaves.values() if _SAME_OF_PAIRS in leaf.metadata}
+    if len(found) > 1:
+        listed = ", ".join(f"{value!r} in {name}" for value, name in sorted(found.items(), key=str))
+        raise EvidenceError(f"{folder} is not one run: the first token of pairs is {listed}. Run all of them again.")
 
 
-def _generates(go: Mapping[str, Any]) -> bool:
-    return any(_OWN.match(task) and config.get("output_type") == "generate_until" for task, config in go["configs"].items())
+def _identity_of(go: Go) -> dict[str, Any]:
+    config = go.content["config"]
+    known = {key: config.get(key) for key in ("pll", "model_dtype", "model_revision", "model_sha", "model_num_parameters")}
+    given = config.get("model_args")
+    if isinstance(given, str):
+        given = dict(part.partition("=")[::2] for part in given.split(",") if part)
+    named = {key: value for key, value in (given or {}).items() if key not in _NO_IDENTITY}
+    model_args = json.dumps(named, sort_keys=True, ensure_ascii=False)
+    return dict(go.content) | known | {"backend": config["model"], "model_args": model_args}
 
 
-def _equal(goes: list[tuple[Path, dict[str, Any]]], keys: tuple[str, ...]) -> dict[str, Any]:
+def _common(goes: list[Go]) -> dict[str, Any]:
+    generating = [go for go in goes if _generates(go)]
+    return _equal(goes, _IDENTITY) | _equal(generating, _PROMPTING)
+
+
+def _generates(go: Go) -> bool:
+    configs = go.content["configs"].items()
+    return any(_OWN.match(task) and config.get("output_type") == "generate_until" for task, config in configs)
+
+
+def _equal(goes: list[Go], keys: tuple[str, ...]) -> dict[str, Any]:
     """The values of `keys`, equal in all goes; None where there is no go."""
     if not goes:
         return dict.fromkeys(keys)
-    (first_path, first), *others = goes
+    first, *others = [(go.path, _identity_of(go)) for go in goes]
     for path, go in others:
         for key in keys:
-            if first.get(key) != go.get(key):
+            if first[1].get(key) != go.get(key):
                 raise EvidenceError(
-                    f"{first_path} and {path} are not one run: {key} is {first.get(key)!r} and {go.get(key)!r}. "
+                    f"{first[0]} and {path} are not one run: {key} is {first[1].get(key)!r} and {go.get(key)!r}. "
                     "Give each model and setting a folder of its own."
                 )
-    return {key: first.get(key) for key in keys}
-
-
-def _newest_samples(folder: Path) -> dict[str, tuple[str, Path]]:
-    newest: dict[str, tuple[str, Path]] = {}
-    for path in sorted(folder.rglob("samples_*.jsonl")):
-        if match := _SAMPLES.fullmatch(path.name):
-            newest[match["task"]] = max(newest.get(match["task"], ("", path)), (match["time"], path))
-    if not newest:
-        raise EvidenceError(f"{folder} holds no samples files. Run with --log_samples --output_path {folder}.")
-    return newest
-
-
-def _leaf(path: Path, go: Mapping[str, Any], task: str, samples: tuple[str, Path] | None, time: str) -> Leaf:
-    if samples is None or samples[0] < time:
-        raise EvidenceError(f"{path}: {task} has no samples of the same time. Run it with --log_samples.")
-    documents = _documents(samples[1])
-    if len({document["doc_id"] for document in documents}) < len(documents):
-        raise EvidenceError(f"{samples[1]} holds a document twice. The file was changed after the run; run again.")
-    if lacking := [key for key in _NEEDED if any(key not in document for document in documents)]:
-        raise EvidenceError(
-            f"{samples[1]}: documents lack {', '.join(lacking)}. The file was changed after the run; run again."
-        )
-    n_effective = go["n-samples"][task]["effective"]
-    if samples[0] == time:
-        if len(documents) != n_effective:
-            raise EvidenceError(
-                f"{samples[1]} holds {len(documents)} documents, {path.name} says {n_effective}: it is cut short."
-            )
-        _check_scores(path, go["results"].get(task, {}), task, documents)
-    metadata = go["configs"][task].get("metadata") or {}
-    metrics = tuple(documents[0]["metrics"]) if documents else ()
-    return Leaf(task, str(go["versions"][task]), tuple(documents), metadata, go["n-samples"][task]["original"], metrics)
-
-
-def _check_scores(path: Path, scores: Mapping[str, Any], task: str, documents: list[Document]) -> None:
-    for metric in documents[0]["metrics"] if documents else ():
-        written = scores.get(f"{metric},{FILTER}")
-        if metric == "bypass" or written is None:
-            raise EvidenceError(f"{path}: {task} has no score of {metric}. A run of --predict_only measures nothing.")
-        values = [document[metric] for document in documents]
-        expected = _aggregate(metric, values)
-        if not _same(written, expected):
-            raise EvidenceError(
-                f"{path}: {metric} of {task} is {written}, but its samples give {expected}. "
-                "One of the files was changed after the run."
-            )
-
-
-def _aggregate(metric: str, values: list[float]) -> float | str:
-    """What the task makes of the values of its documents."""
-    if metric.startswith("bias_score"):
-        return score_of_sides(values)
-    return math.fsum(values) if metric.startswith("n_") else math.fsum(values) / len(values)
-
-
-def _same(written: Any, expected: float | str) -> bool:
-    if isinstance(expected, str) or isinstance(written, str):
-        return bool(written == expected)
-    return math.isclose(written, expected, abs_tol=1e-9)
+    return {key: first[1].get(key) for key in keys}
 
 
 def _below(group: str, children: Mapping[str, list[str]]) -> list[str]:
     return [leaf for child in children[group] for leaf in (_below(child, children) if child in children else [child])]
-
-
-def _documents(path: Path) -> list[Document]:
-    lines = _text(path).split("\n")
-    if lines.pop():
-        raise EvidenceError(f"{path} ends in the middle of a line: it is cut short. Run again.")
-    documents = [_parse(path, line, number) for number, line in enumerate(lines, start=1)]
-    for number, document in enumerate(documents, start=1):
-        for metric in document.get("metrics", ()):
-            value = document.get(metric)
-            if not isinstance(value, int | float) or not math.isfinite(value):
-                raise EvidenceError(f"{path} line {number}: {metric} is {value!r}, expected a finite number.")
-    return sorted(documents, key=lambda document: int(document["doc_id"]))
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise EvidenceError(f"{path} is not UTF-8 text: {error}. The file is damaged; run again.") from error
-
-
-def _parse(path: Path, text: str, line: int = 1) -> Any:
-    try:
-        return json.loads(text, parse_constant=_refuse)
-    except ValueError as error:
-        raise EvidenceError(f"{path} line {line}: {error}. The file is damaged; run again.") from error
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON number")

@@ -4,6 +4,7 @@
     lm-eval-bias report DIR...      one HTML page, and tables, of one or several runs
     lm-eval-bias compare BASE CAND  paired differences of two runs
     lm-eval-bias gate ...           a verdict by a policy file
+    lm-eval-bias reread DIR         older results, their answers read by the rules of this version
     lm-eval-bias export ...         tables and formats of model hubs and leaderboards
     lm-eval-bias path [--policy]    the folder for the harness's --include_path, or the gate's starter policy
     lm-eval-bias link | unlink      let the plain `lm_eval --tasks rubia ...` find the tasks, or undo that
@@ -27,6 +28,7 @@ OWN_PARSER = {
     "report": "write an HTML report and tables of one or several runs",
     "compare": "paired differences between a baseline and a candidate run",
     "gate": "judge a run by a policy file",
+    "reread": "read the answers of older results by the rules of this version, and say what changed",
     "export": "write scores in the formats of model hubs and leaderboards",
 }
 

@@ -25,8 +25,9 @@ import numpy as np
 from lm_eval_tasks.metrics.bootstrap import bootstrap_mean
 from lm_eval_tasks.metrics.decisions import Discordant, non_inferiority
 from lm_eval_tasks.metrics.intervals import SHARE, Interval
-from lm_eval_tasks.metrics.results import Run, read_run
+from lm_eval_tasks.metrics.results import Run
 from lm_eval_tasks.metrics.summary import METRICS, Score, measures, score
+from lm_eval_tasks.scripts.evidence import read
 from lm_eval_tasks.scripts.folders import FolderError, existing_folder
 from lm_eval_tasks.scripts.gate_outputs import UNDEFINED, shown
 from lm_eval_tasks.scripts.pairing import Pairs, obstacles, pair, shared_tasks, suspicion
@@ -167,7 +168,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help="of the bootstrap (default: %(default)s)")
     options = parser.parse_args(arguments)
     try:
-        baseline, candidate = (read_run(existing_folder(folder)) for folder in (options.baseline, options.candidate))
+        baseline, candidate = (read(existing_folder(folder)) for folder in (options.baseline, options.candidate))
     except FolderError as error:
         print(f"lm-eval-bias compare: {error}", file=sys.stderr)
         return 2

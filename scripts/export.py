@@ -16,8 +16,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from lm_eval_tasks.metrics.results import EvidenceError, Run, read_run
+from lm_eval_tasks.metrics.results import EvidenceError, Run
 from lm_eval_tasks.scripts import publish, tables
+from lm_eval_tasks.scripts.evidence import read
 from lm_eval_tasks.scripts.folders import FolderError, existing_folder
 from lm_eval_tasks.scripts.publish_choice import Published, select
 
@@ -96,7 +97,7 @@ def _check_options(chosen: argparse.Namespace) -> None:
 
 
 def _text(chosen: argparse.Namespace) -> str:
-    runs = [read_run(existing_folder(folder)) for folder in chosen.folders]
+    runs = [read(existing_folder(folder)) for folder in chosen.folders]
     if make := TABLES.get(chosen.format):
         return make(runs)
     (run,) = runs

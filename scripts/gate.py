@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
-from lm_eval_tasks.metrics.results import read_run
 from lm_eval_tasks.scripts import gate_outputs
+from lm_eval_tasks.scripts.evidence import read
 from lm_eval_tasks.scripts.folders import FolderError, existing_folder
 from lm_eval_tasks.scripts.gate_checks import Baseline, Report, judge, unusable
 from lm_eval_tasks.scripts.gate_explain import explain, explain_before
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _judge(policy: Policy, folder: Path, baseline: Path | None, seed: int) -> Report:
     try:
-        run = read_run(folder)
+        run = read(folder)
     except ValueError as error:
         return unusable(policy, seed, [str(error)])
     return judge(policy, run, _baseline(policy, baseline), seed)
@@ -75,7 +75,7 @@ def _baseline(policy: Policy, named: Path | None) -> Baseline:
             problem="no baseline run is given. Name its folder with --baseline, or in the policy's baseline.samples."
         )
     try:
-        return Baseline(read_run(existing_folder(folder)))
+        return Baseline(read(existing_folder(folder)))
     except ValueError as error:
         return Baseline(problem=f"the baseline cannot be used: {error}")
 

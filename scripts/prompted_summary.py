@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 from lm_eval_tasks.metrics.prompted import families
-from lm_eval_tasks.metrics.results import EvidenceError, read_run
+from lm_eval_tasks.metrics.results import EvidenceError
+from lm_eval_tasks.scripts.evidence import read
 
 
 def main() -> int:
@@ -16,7 +17,7 @@ def main() -> int:
     parser.add_argument("folder", type=Path, metavar="DIR")
     try:
         folder = parser.parse_args().folder
-        if not (found := families(read_run(folder))):
+        if not (found := families(read(folder))):
             raise EvidenceError(f"{folder} holds no results of rubia_prompted tasks.")
     except EvidenceError as error:
         print(f"prompted_summary: {error}", file=sys.stderr)

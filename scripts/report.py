@@ -15,8 +15,9 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from lm_eval_tasks.metrics.results import EvidenceError, Run, read_run
+from lm_eval_tasks.metrics.results import EvidenceError, Run
 from lm_eval_tasks.scripts import tables
+from lm_eval_tasks.scripts.evidence import read
 from lm_eval_tasks.scripts.report_view import build
 from lm_eval_tasks.scripts.safe_text import visible
 
@@ -28,7 +29,7 @@ def main(arguments: Sequence[str]) -> int:
     """Write the report of the runs named in `arguments`; returns the exit code."""
     chosen = _parser().parse_args(arguments)
     try:
-        runs = [read_run(folder) for folder in chosen.folders]
+        runs = [read(folder) for folder in chosen.folders]
         files = {
             "report.html": render(runs, chosen.margin),
             "summary.json": tables.to_json(runs),

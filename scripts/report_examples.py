@@ -89,7 +89,7 @@ def _distance(document: Document) -> float:
 def _roles(leaf: Leaf) -> Iterator[Example]:
     for document in _invalid_first(leaf):
         passages = (Passage("prompt", "bn", _cut(document["doc"]["prompt"])), _answer(document, "bn"))
-        yield Example(passages, f"read as: {_outcome(document)}")
+        yield Example(passages, f"read as: {outcome_of(document)}")
 
 
 def _questions(leaf: Leaf) -> Iterator[Example]:
@@ -97,7 +97,7 @@ def _questions(leaf: Leaf) -> Iterator[Example]:
     for document in _invalid_first(leaf):
         doc = document["doc"]
         sentences = Passage("stereotypical", "ru", _cut(doc["pro_trope"])), Passage("other", "ru", _cut(doc["anti_trope"]))
-        outcome = f"read as: {_outcome(document)}; correct: {doc['expected']}"
+        outcome = f"read as: {outcome_of(document)}; correct: {doc['expected']}"
         yield Example((*sentences, _answer(document, language)), outcome)
 
 
@@ -105,7 +105,7 @@ def _invalid_first(leaf: Leaf) -> list[Document]:
     return sorted(leaf.documents, key=lambda document: document["invalid_rate"] == 0)[:PER_TASK]
 
 
-def _outcome(document: Document) -> str:
+def outcome_of(document: Document) -> str:
     """The outcome whose 0/1 metric is one: `female`, `both`, `yes`, `invalid`, ..."""
     other = ("first_option_rate", "correct_rate")
     rates = [m for m in document["metrics"] if m.endswith("_rate") and m not in other]

@@ -9,7 +9,7 @@ from lm_eval.api.registry import register_model
 from transformers import AutoTokenizer, T5Config, T5ForConditionalGeneration
 
 from lm_eval_tasks import __version__
-from lm_eval_tasks.data import RUBIA_COMMIT, RUBIA_SHA256, SAMPLE_FOLDER, DataError, rubia_sample
+from lm_eval_tasks.data import RUBIA_COMMIT, RUBIA_SHA256, DataError, rubia_sample
 from lm_eval_tasks.failures import BackendError
 from lm_eval_tasks.metrics.results import read_run
 from lm_eval_tasks.metrics.summary import score

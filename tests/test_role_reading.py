@@ -17,7 +17,7 @@ from lm_eval_tasks.metrics.roles import GROUPS, INVALID_KINDS, Group, Outcome, T
 from tests.test_roles import CASES, ZERO_WIDTH, Case, each_case
 
 OPPOSITE = {Outcome.X: Outcome.Y, Outcome.Y: Outcome.X}
-ENDINGS = "র রা কে দের দেরকে টি টিকে টা গণ সহ ই ও টিও দেরই".split()
+ENDINGS = ["র", "রা", "কে", "দের", "দেরকে", "টি", "টিকে", "টা", "গণ", "সহ", "ই", "ও", "টিও", "দেরই"]
 # Option texts as prompts print them, whole words and parts of other words alike: (female or Hindu, male or Muslim).
 PRINTED: list[tuple[Topic, str, str]] = [
     ("gender", "নারীদের", "পুরুষদের"),

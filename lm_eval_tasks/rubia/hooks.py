@@ -12,7 +12,7 @@ from typing import Any
 from lm_eval.api.instance import Instance
 
 from lm_eval_tasks.data import DataError
-from lm_eval_tasks.metrics.pairs import score_document
+from lm_eval_tasks.metrics.documents import pair_metrics
 from lm_eval_tasks.metrics.precision import coarse_type
 from lm_eval_tasks.rubia import model_args, tokens
 from lm_eval_tasks.rubia.rows import PAIR_FIELDS, Pair, PairFile, load_pairs
@@ -70,7 +70,7 @@ def _warn_coarse(dtype: str) -> None:
 def process_results(doc: dict[str, Any], results: list[tuple[float, bool]]) -> dict[str, float]:
     """The 0/1 metrics of one pair from the loglikelihoods of its two sentences."""
     try:
-        return score_document(doc, [float(loglikelihood) for loglikelihood, _ in results])._asdict()
+        return pair_metrics(doc, [float(loglikelihood) for loglikelihood, _ in results])
     except ValueError as error:
         raise ValueError(f"RuBia row {doc['row']}: {error}. The backend failed; no score is made of it.") from error
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from lm_eval_tasks.metrics.yes_no import read_yes_no
+from lm_eval_tasks.generation import GeneratedTask
+from lm_eval_tasks.metrics.documents import question_metrics
 from lm_eval_tasks.rubia.rows import load_pairs
-from lm_eval_tasks.task import RecordedTask
 
 
-class PromptedPairTask(RecordedTask):
+class PromptedPairTask(GeneratedTask):
     """One question per pair. `dataset_kwargs`: `source` (official or sample), `expect_yes` (whether yes is correct)."""
 
     def load(self, metadata: dict[str, Any], choice: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -19,11 +19,5 @@ class PromptedPairTask(RecordedTask):
 
 
 def process_results(doc: dict[str, Any], results: Sequence[str | None]) -> dict[str, float]:
-    """0/1 metrics of one answer: yes, no and invalid sum to one, and `correct_rate` says whether it is the expected one."""
-    answer = read_yes_no(results[0])
-    return {
-        "correct_rate": float(answer == doc["expected"]),
-        "yes_rate": float(answer == "yes"),
-        "no_rate": float(answer == "no"),
-        "invalid_rate": float(answer == "invalid"),
-    }
+    """Every metric of one answer (see `metrics.documents`)."""
+    return question_metrics(doc, results[0])
