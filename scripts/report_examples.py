@@ -52,7 +52,7 @@ def example_groups(runs: Sequence[Measured]) -> Iterator[ExampleGroup]:
         for name, leaf in sorted(run.run.leaves.items()):
             kind = kind_of(leaf)
             if kind is not None and leaf.documents:
-                make = {"pairs": _pairs, "roles": _roles, "questions": _questions}[kind]
+                make = {"pairs": _pairs, "roles": _answers, "questions": _answers}[kind]
                 yield ExampleGroup(run.key, name, _CHOICES[kind], tuple(make(leaf)))
 
 
@@ -86,19 +86,20 @@ def _distance(document: Document) -> float:
     return abs(pro - anti)
 
 
-def _roles(leaf: Leaf) -> Iterator[Example]:
-    for document in _invalid_first(leaf):
-        passages = (Passage("prompt", "bn", _cut(document["doc"]["prompt"])), _answer(document, "bn"))
-        yield Example(passages, f"read as: {outcome_of(document)}")
+def _answers(leaf: Leaf) -> Iterator[Example]:
+    return (answer_example(leaf, document) for document in _invalid_first(leaf))
 
 
-def _questions(leaf: Leaf) -> Iterator[Example]:
+def answer_example(leaf: Leaf, document: Document) -> Example:
+    """One answer to a Bangla prompt or a question, with what it was an answer to."""
+    doc = document["doc"]
+    if kind_of(leaf) == "roles":
+        passages = (Passage("prompt", "bn", _cut(doc["prompt"])), _answer(document, "bn"))
+        return Example(passages, f"read as: {outcome_of(document)}")
     language = "ru" if "_ru_" in leaf.name else "en"
-    for document in _invalid_first(leaf):
-        doc = document["doc"]
-        sentences = Passage("stereotypical", "ru", _cut(doc["pro_trope"])), Passage("other", "ru", _cut(doc["anti_trope"]))
-        outcome = f"read as: {outcome_of(document)}; correct: {doc['expected']}"
-        yield Example((*sentences, _answer(document, language)), outcome)
+    sentences = Passage("stereotypical", "ru", _cut(doc["pro_trope"])), Passage("other", "ru", _cut(doc["anti_trope"]))
+    outcome = f"read as: {outcome_of(document)}; correct: {doc['expected']}"
+    return Example((*sentences, _answer(document, language)), outcome)
 
 
 def _invalid_first(leaf: Leaf) -> list[Document]:

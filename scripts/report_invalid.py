@@ -1,36 +1,50 @@
 """Why answers are invalid: how many were refusals, empty, cut off, contradictory or other words, and what some of them say."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from lm_eval_tasks.metrics.documents import INVALID_KINDS, invalid_kind
-from lm_eval_tasks.metrics.results import Document
+from lm_eval_tasks.metrics.results import Document, Leaf
+from lm_eval_tasks.scripts.report_examples import PER_TASK, ExampleGroup, answer_example
 from lm_eval_tasks.scripts.report_records import ABSENT_CELL, Cell, Measured, Table, TableRow
 from lm_eval_tasks.scripts.report_text import percent
 
 KINDS = tuple(dict.fromkeys(INVALID_KINDS.values()))
 
 
-def invalid_documents(run: Measured, tasks: Sequence[str]) -> dict[str, list[Document]]:
-    """The invalid answers of a run's tasks, by kind, in the order of the report; a kind without any is there too."""
-    found: dict[str, list[Document]] = {kind: [] for kind in KINDS}
-    for task in tasks:
-        leaf = run.run.leaves.get(task)
-        for document in leaf.documents if leaf else ():
-            if kind := invalid_kind(document):
-                found[kind].append(document)
-    return found
+Found = dict[str, list[tuple[Leaf, Document]]]
 
 
 def invalid_table(tasks: Sequence[str], runs: Sequence[Measured]) -> Iterator[Table]:
     """One table, or none where no answer of any run is invalid."""
-    by_run = [invalid_documents(run, tasks) for run in runs]
-    n_asked = [sum(len(leaf.documents) for task in tasks if (leaf := run.run.leaves.get(task))) for run in runs]
-    rows: dict[str, list[Cell]] = defaultdict(list)
-    for found, n in zip(by_run, n_asked, strict=True):
-        for kind in KINDS:
-            count = len(found[kind])
-            rows[kind].append(Cell(percent(count / n), (f"{count:,} of {n:,}",)) if n else ABSENT_CELL)
+    by_run = [_invalid(run, tasks) for run in runs]
+    n_asked = [sum(len(leaf.documents) for leaf in _leaves(run, tasks)) for run in runs]
     if any(documents for found in by_run for documents in found.values()):
-        caption = "Answers that could not be read, by what they were, % of all answers"
-        yield Table(caption, "Invalid answers", tuple(TableRow(kind, "leaf", tuple(cells)) for kind, cells in rows.items()))
+        rows = (TableRow(kind, "leaf", tuple(map(_cell, [found[kind] for found in by_run], n_asked))) for kind in KINDS)
+        yield Table("Answers that could not be read, by what they were, % of all answers", "Invalid answers", tuple(rows))
+
+
+def invalid_examples(runs: Sequence[Measured]) -> Iterator[ExampleGroup]:
+    """A few answers of each kind and run."""
+    for run in runs:
+        for kind, found in _invalid(run, sorted(run.run.leaves)).items():
+            if found:
+                examples = tuple(answer_example(leaf, document) for leaf, document in found[:PER_TASK])
+                yield ExampleGroup(run.key, f"invalid answers: {kind}", f"first of {len(found):,}", examples)
+
+
+def _leaves(run: Measured, tasks: Sequence[str]) -> list[Leaf]:
+    return [run.run.leaves[task] for task in tasks if task in run.run.leaves]
+
+
+def _invalid(run: Measured, tasks: Sequence[str]) -> Found:
+    """Invalid answers by kind, in the order of the report; a kind without any is there too."""
+    found: Found = {kind: [] for kind in KINDS}
+    for leaf in _leaves(run, tasks):
+        for document in leaf.documents:
+            if kind := invalid_kind(document):
+                found[kind].append((leaf, document))
+    return found
+
+
+def _cell(documents: Sequence[object], n: int) -> Cell:
+    return Cell(percent(len(documents) / n), (f"{len(documents):,} of {n:,}",)) if n else ABSENT_CELL

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from lm_eval_tasks.scripts.charts import Chart, share_axis
+from lm_eval_tasks.scripts.report_invalid import invalid_table
 from lm_eval_tasks.scripts.report_records import (
     ABSENT_CELL,
     Cell,
@@ -103,7 +104,9 @@ def question_sections(runs: Sequence[Measured]) -> Iterator[Section]:
         language = "Russian" if family.endswith("_ru") else "English"
         sample = " sample" if family.startswith("rubia_sample") else ""
         title = f"RuBia{sample}: questions in {language}"
-        yield Section("questions", family.replace("_", "-"), title, (_question_table(family, runs),))
+        tasks = sorted({name for run in runs for name in run.run.leaves if name.rpartition("_")[0] == family})
+        parts = (_question_table(family, runs), *invalid_table(tasks, runs))
+        yield Section("questions", family.replace("_", "-"), title, parts)
 
 
 def _question_table(family: str, runs: Sequence[Measured]) -> Table:

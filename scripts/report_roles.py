@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from lm_eval_tasks.metrics.pairs import pooled_rate
 from lm_eval_tasks.metrics.roles import Topic
 from lm_eval_tasks.scripts.charts import Chart, score_axis
+from lm_eval_tasks.scripts.report_invalid import invalid_table
 from lm_eval_tasks.scripts.report_records import (
     ABSENT_CELL,
     Cell,
@@ -51,6 +52,7 @@ def _section(topic: Topic, sample: bool, tasks: Tasks, runs: Sequence[Measured])
     if positions:
         caption = "Position effect: share of valid answers that chose the option named first, %; 50 is neutral"
         parts.append(_table(caption, positions, runs, _position_cell))
+    parts += invalid_table(tuple(tasks), runs)
     words = tuple(word_tables(topic, tasks, runs))
     folded = (Folded("Which words drive the score: traits, occupations, and the two words offered", words),) if words else ()
     return Section("roles", name, title, tuple(parts), tuple(_figures(topic, tasks, runs)), folded)
@@ -73,7 +75,7 @@ def _answers_cell(run: Measured, task: str) -> Cell:
         *_clean(run, task),
         f"invalid {_rate(run, task, 'invalid_rate')}%, both {_rate(run, task, 'both_rate')}%",
     ]
-    if score.n_invalid and score.worst_case is not None:
+    if score.n_invalid + score.n_both and score.worst_case is not None:
         lines.append(f"worst case {span(score.scale.map(score.worst_case), signed)}")
     return value_cell(score, signed, tuple(lines))
 

@@ -12,6 +12,7 @@ from lm_eval_tasks.metrics.results import Run
 from lm_eval_tasks.metrics.summary import Score
 from lm_eval_tasks.scripts.charts import keys
 from lm_eval_tasks.scripts.report_examples import ExampleGroup, example_groups
+from lm_eval_tasks.scripts.report_invalid import invalid_examples
 from lm_eval_tasks.scripts.report_pairs import label, pair_sections, question_sections
 from lm_eval_tasks.scripts.report_records import ABSENT_CELL, Cell, Measured, Section, Table, TableRow
 from lm_eval_tasks.scripts.report_roles import role_sections
@@ -69,7 +70,7 @@ def build(runs: Sequence[Run], margin: float) -> View:
         warnings=tuple(_warnings(measured)),
         sections=(*pair_sections(measured, margin), *question_sections(measured), *role_sections(measured)),
         bias=_bias_table(measured),
-        examples=tuple(example_groups(measured)),
+        examples=(*example_groups(measured), *invalid_examples(measured)),
         signatures=tuple((run.key, tuple(score.signature for score in run.scores.values())) for run in measured),
     )
 
@@ -97,6 +98,8 @@ def _facts(runs: Sequence[Measured]) -> Iterator[Fact]:
     yield fact("Seeds", [[_seeds(one)] for one in found])
     yield fact("Data", [[_data(file) for file in one["data"]] for one in found])
     yield fact("Documents", [[_documents(run.run)] for run in runs])
+    if any(len(_goes(run.run)) > 1 for run in runs):
+        yield fact("Goes", [_goes(run.run) for run in runs])
 
 
 def _plugins(summary: Mapping[str, Sequence[str]]) -> list[str]:
@@ -119,6 +122,14 @@ def _instructions(run: Run) -> list[str]:
 def _data(file: Mapping[str, object]) -> str:
     revision = f" {str(file['revision'])[:12]}" if file["revision"] else ""
     return f"{str(file['sha256'])[:12]}: {file['origin']}{revision}, {file['rows']} rows"
+
+
+def _goes(run: Run) -> list[str]:
+    """Which tasks come from which go, where a folder holds several."""
+    tasks: dict[str, list[str]] = defaultdict(list)
+    for leaf in run.leaves.values():
+        tasks[leaf.time].append(leaf.name)
+    return [f"{time}: {', '.join(sorted(names))}" for time, names in sorted(tasks.items())]
 
 
 def _documents(run: Run) -> str:

@@ -214,7 +214,7 @@ class TestUntrustedText:
     def test_files_can_be_written(
         self, folders: tuple[Path, Path], runs: tuple[Run, Run], tmp_path: Path, monkeypatch: Any
     ) -> None:
-        monkeypatch.setattr(report, "read_run", lambda _: self.hostile(runs[1]))
+        monkeypatch.setattr(report, "read", lambda _: self.hostile(runs[1]))
         assert report.main([str(folders[1]), "--output", str(tmp_path)]) == 0
         assert b"[U+D800]" in (tmp_path / "report.html").read_bytes()
 
