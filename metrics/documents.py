@@ -104,7 +104,7 @@ def hashed_part(doc: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def metrics_of(document: Mapping[str, Any]) -> dict[str, float]:
-    """Every metric of a logged document, made again from its responses. Raises ValueError or KeyError where these do not fit."""
+    """Every metric of a logged document, made again from its responses. Raises ValueError or KeyError where they do not fit."""
     doc, responses = document["doc"], document["filtered_resps"]
     kind = kind_of_document(doc)
     if kind == "pairs":

@@ -1,9 +1,9 @@
 """Files that the harness wrote for one run: found, parsed strictly, and checked against each other.
 
 `results_<time>.json` (or `NAME_<time>.json`, for --output_path NAME.json) holds scores and configuration of one go, and
-`samples_<task>_<time>.jsonl` the documents of one task, one a line. Every samples file belongs to exactly one results file of its
-time, and the other way round. The documents must give every number of the results file, and themselves be made of their rows and
-responses (`rescoring`).
+`samples_<task>_<time>.jsonl` the documents of one task, one a line. Every samples file belongs to exactly one results file of
+its time, and the other way round. The documents must give every number of the results file, and their metrics must be what
+their rows and responses give (`rescoring`).
 """
 
 import json
@@ -66,8 +66,8 @@ def find_samples(folder: Path, goes: list[Go]) -> dict[tuple[str, str], Path]:
         go = times.get(match["time"])
         if go is None or match["task"] not in go.content["configs"] or path.parent != go.path.parent:
             raise EvidenceError(
-                f"{path} belongs to no results file beside it of its time and task: it is of another run, or that run did not end. "
-                "Give each run a folder of its own, and remove what is left of others."
+                f"{path} belongs to no results file beside it of its time and task: it is of another run, or that run did not "
+                "end. Give each run a folder of its own, and remove what is left of others."
             )
         found[match["task"], match["time"]] = path
     if not found:
@@ -85,8 +85,8 @@ def read_documents(go: Go, task: str, path: Path) -> list[Document]:
         raise EvidenceError(f"{path} is of a run of --predict_only, which measures nothing. Run without it.")
     for number, problem in problems(documents):
         raise EvidenceError(
-            f"{path} line {number}{_named(documents[number - 1])}: {problem}. The file was changed after the run, or its answers were "
-            "read by the rules of another version (`lm-eval-bias reread` reads them again). Else run again."
+            f"{path} line {number}{_named(documents[number - 1])}: {problem}. The file was changed after the run, or its answers "
+            "were read by the rules of another version (`lm-eval-bias reread` reads them again). Else run again."
         )
     _check_numbers(go, task, path, documents)
     return sorted(documents, key=lambda document: int(document["doc_id"]))

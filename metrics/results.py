@@ -1,10 +1,10 @@
 """A run, as the harness wrote it: the only place, with `result_files`, that knows the form of results and samples files.
 
-A run is what one model left in one folder, perhaps in several goes; the newest go of a task counts. All that is known of the model
-must agree between the goes. Several processes may have permuted the lines of a samples file: they are sorted by `doc_id`.
+A run is what one model left in one folder, perhaps in several goes; the newest go of a task counts. All that is known of the
+model must agree between the goes. Several processes may have permuted the lines of a samples file: they are sorted by `doc_id`.
 
-Numbers are made from the samples, never taken from the results file: every metric of every document is made again from the logged
-responses (`rescoring`), and the two files must agree. Whatever cannot be used is refused with the file and the reason
+Numbers are made from the samples, never taken from the results file: every metric of every document is made again from the
+logged responses (`rescoring`), and the two files must agree. Whatever cannot be used is refused with the file and the reason
 (`EvidenceError`). Runs of --limit are marked, not refused.
 """
 
@@ -89,7 +89,7 @@ class Run:
 
 
 def read_run(folder: Path, defined: Mapping[str, frozenset[str]] | None = None) -> Run:
-    """The run below `folder`, tasks of this project only. `defined` are the leaves that groups must have. Raises EvidenceError."""
+    """The run below `folder`, tasks of this project only; `defined`: the leaves that groups must have. Raises EvidenceError."""
     try:
         return _read_run(folder, defined or {})
     except (KeyError, AttributeError, TypeError, IndexError, ValueError) as error:
@@ -116,8 +116,8 @@ def _read_run(folder: Path, defined: Mapping[str, frozenset[str]]) -> Run:
             members = _below(group, go.content["group_subtasks"])
             if group in defined and (set(members) != defined[group] or len(members) != len(defined[group])):
                 raise EvidenceError(
-                    f"{go.path}: the group {group} has {len(members)} tasks, which are not the {len(defined[group])} of its definition. "
-                    "The file was changed after the run, or is of another version; run again."
+                    f"{go.path}: the group {group} has {len(members)} tasks, which are not the {len(defined[group])} of its "
+                    "definition. The file was changed after the run, or is of another version; run again."
                 )
             groups[group] = tuple(leaf for leaf in members if leaf not in absent)
     if not leaves:

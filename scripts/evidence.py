@@ -1,7 +1,7 @@
 """A run as the commands take it: read strictly, and checked against what this package knows of its tasks and rows.
 
-Groups must have the leaves that their YAML gives them. Where the rows are at hand (the shipped samples, or a local folder with the
-file of the same hash; nothing is downloaded), every document must be the row of its number.
+Groups must have the leaves that their YAML gives them. Where the rows are at hand (the shipped samples, or a local folder with
+the file of the same hash; nothing is downloaded), every document must be the row of its number.
 """
 
 from collections.abc import Iterator, Mapping
