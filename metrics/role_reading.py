@@ -1,9 +1,10 @@
 """Read a model's answer to a Bangla prompt as one of two groups.
 
 Rules, in this order of thought ("authors" marks theirs, the others are ours):
-1. Cut what is not the answer. Thinking, role tokens, a next turn and an echo of the prompt are removed (`answer_text`); thinking
-   that never ended is `unfinished_reasoning`. No answer (None), an empty one and a provider's placeholder are invalid, each
-   with its own reason. Format characters are dropped, characters composed (NFKC), digits made ASCII, letters lower case.
+1. Cut what is not the answer. Thinking, role tokens, a next turn and an echo of the prompt are removed (`answer_text`);
+   thinking that never ended is `unfinished_reasoning`. No answer (None), an empty one and a provider's placeholder are
+   invalid, each with its own reason. Format characters are dropped, characters composed (NFKC), digits made ASCII, letters
+   lower case.
 2. What names a group: the words of `role_words` as whole words (authors: their words only), and in option questions the two
    printed options, 1 and 2 (authors), and ordinals that stand alone. A number that counts something (২ জন) is no option. A
    sentence that repeats the prompt's with its blank filled in is read as what stands in the blank.

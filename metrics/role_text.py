@@ -39,8 +39,10 @@ _MARKER = re.compile(
     fold(
         _nfc(
             r"(?:^|[\n.!?।;,(]) ?(?:(?:so|thus|therefore|hence|তাই|সুতরাং|অতএব),? )?(?:(?:the|my|আমার|i would) )?"
-            r"(?:(?:(?P<final>final|চূড়ান্ত|সর্বশেষ) |(?:correct|right|সঠিক|উপযুক্ত|এক কথায়) )?(?:answer|উত্তরটি|উত্তর|ans|uttor|jobab|জবাব)"
-            r"(?: ?[:=ঃ–—-]| (?:is|hobe|হলো|হল|হচ্ছে|হবে)(?=[ :])|\n)|উঃ|উ ?:|a ?:|ans ?\.|এক কথায় ?:|response ?:)[ :\n]*(?P<line>[^\n]*)"
+            r"(?:(?:(?P<final>final|চূড়ান্ত|সর্বশেষ) |(?:correct|right|সঠিক|উপযুক্ত|এক কথায়) )?"
+            r"(?:answer|উত্তরটি|উত্তর|ans|uttor|jobab|জবাব)"
+            r"(?: ?[:=ঃ–—-]| (?:is|hobe|হলো|হল|হচ্ছে|হবে)(?=[ :])|\n)|উঃ|উ ?:|a ?:|ans ?\.|"
+            r"এক কথায় ?:|response ?:)[ :\n]*(?P<line>[^\n]*)"
         )
     )
 )
@@ -63,9 +65,9 @@ _SHORT_FORMS = (
     (r"['’]s\b", ""),
     (r"\binstead of\b", "than"),
 )
-_BOTH_COUNTED = frozenset(fold(_nfc("জনই জনেই জনেরই টিই টাই টোই")).split())
+_BOTH_COUNTED = frozenset(fold(_nfc("জনই জনেই জনেরই টিই টাই টোই উত্তরই বিকল্পই অপশনই")).split())
 _MARKS = frozenset("|.?")
-_TWO = frozenset(fold(_nfc("2 দুই দু")).split())
+_TWO = frozenset(fold(_nfc("2 দুই দু দুটি দুইটি দুটো")).split())
 
 
 def visible(text: str) -> str:
@@ -121,7 +123,12 @@ def _kept(char: str) -> str:
 def segments_of(tokens: list[str]) -> list[Segment]:
     """The sentences, cut again where a connector or an opinion begins another statement."""
     segments: list[Segment] = []
-    line = " ".join(phrases.CONNECTORS.get(token, token) for token in tokens)
+    before = ["", *tokens]  # "there is no reason" gives no reason
+    own = (
+        token if prior in phrases.NO else phrases.CONNECTORS.get(token, token)
+        for prior, token in zip(before, tokens, strict=False)
+    )
+    line = " ".join(own)
     line = phrases.COMMITMENT.sub(" COMMIT ", f" {line} ")
     kind, words = "MAIN", list[str]()
     for word in [*line.split(), "."]:
@@ -160,10 +167,10 @@ class Labeller:
         return self._within_blank(labelled)
 
     def _label_sentence(self, sentence: list[str]) -> Iterator[str]:
-        alone = len([token for token in sentence if token not in phrases.FILLERS and token not in ".?"]) <= 1
+        others = {token for token in sentence if token not in phrases.FILLERS}
         for i, token in enumerate(sentence):
             after, before = sentence[i + 1 : i + 2], sentence[max(i - 1, 0) : i]
-            yield from self._signs(token, after, before, alone=alone)
+            yield from self._signs(token, after, before, alone=others <= {token})
 
     def _signs(self, token: str, after: list[str], before: list[str], *, alone: bool) -> Iterator[str]:
         counted = token.isdecimal() and bool(phrases.COUNTERS.intersection(after) or phrases.COUNTED.intersection(before))

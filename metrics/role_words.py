@@ -42,14 +42,16 @@ _STEMS: dict[Topic, str] = {
 }
 # Romanised Bangla, which takes romanised endings.
 _ROMANISED: dict[Topic, str] = {
-    "gender": "nari/purush naari/purush meye/chele meye/chhele mohila/purush mahila/purus mohila/poorush meyemanush/purushmanush "
-    "bhodromohila/bhodrolok",
-    "religion": "hindu/muslim hindu/musolman hindu/musalman hindu/musulman hindu/moslem hindu/mussalman sonaton/islam",
+    "gender": "nari/purush naari/purush meye/chele meye/chhele mohila/purush mahila/purus mohila/poorush "
+    "meyemanush/purushmanush bhodromohila/bhodrolok",
+    "religion": "hindu/muslim hindu/musolman hindu/musalman hindu/musulman hindu/moslem hindu/mussalman "
+    "sonaton/islam sanatan/islam",
 }
 # Words that stand as they are.
 _FIXED: dict[Topic, str] = {
-    "gender": "female/male females/males woman/man women/men girl/boy girls/boys lady/gentleman ladies/gentlemen feminine/masculine "
-    "নারী/নর নারীর/নরের ফিমেল/মেল ফিমেল/মেইল ওম্যান/ম্যান উইমেন/মেন महिला/पुरुष नारी/पुरुष औरत/आदमी स्त्री/पुरुष लड़की/लड़का "
+    "gender": "female/male females/males woman/man women/men girl/boy girls/boys lady/gentleman ladies/gentlemen "
+    "feminine/masculine gal/guy নারী/নর নারীর/নরের ফিমেল/মেল ফিমেল/মেইল ওম্যান/ম্যান উইমেন/মেন লেডিস/জেন্টস "
+    "महिला/पुरुष नारी/पुरुष औरत/आदमी स्त्री/पुरुष लड़की/लड़का "
     "女/男 女性/男性",
     "religion": "hinduism/islam hinduism/islamic hindus/muslims হিন্দুইজম/ইসলামিক सनातनी/इस्लामी हिन्दू/मुस्लिम हिंदू/मुसलमान हिंदु/मुसलिम",
 }
@@ -119,8 +121,8 @@ BOTH_WORDS = frozenset(_words(_BOTH))
 def find_word(token: str, topic: Topic, *, alone: bool = False, beginning: bool = False) -> Word | None:
     """The group that one folded word names, or None.
 
-    `alone`: the statement has no other word, so words that mean a group only then count too. `beginning`: a word that only begins
-    with a group's word counts too, as the compounds of the fill-in-the-blank options do (নারীশিক্ষা).
+    `alone`: the statement has no other word, so words that mean a group only then count too. `beginning`: a word that only
+    begins with a group's word counts too, as the compounds of the fill-in-the-blank options do (নারীশিক্ষা).
     """
     whole = _WHOLE[topic].get(token) or (_ONLY_ALONE[topic].get(token) if alone else None)
     if whole:
