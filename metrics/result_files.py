@@ -85,8 +85,8 @@ def read_documents(go: Go, task: str, path: Path) -> list[Document]:
         raise EvidenceError(f"{path} is of a run of --predict_only, which measures nothing. Run without it.")
     for number, problem in problems(documents):
         raise EvidenceError(
-            f"{path} line {number}{_named(documents[number - 1])}: {problem}. The file was changed after the run, or its answers "
-            "were read by the rules of another version (`lm-eval-bias reread` reads them again). Else run again."
+            f"{path} line {number}{_named(documents[number - 1])}: {problem}. The file was changed after the run, or its "
+            "answers were read by the rules of another version (`lm-eval-bias reread` reads them again). Else run again."
         )
     _check_numbers(go, task, path, documents)
     return sorted(documents, key=lambda document: int(document["doc_id"]))

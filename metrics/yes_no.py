@@ -22,6 +22,7 @@ The words are in `yes_no_words`, the cases in tests/data/yes_no_cases.tsv.
 import re
 import unicodedata
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from lm_eval_tasks.metrics import yes_no_words as words
@@ -118,7 +119,7 @@ def _pieces(plain: str) -> list[tuple[str, bool]]:
         part = plain[start : asked.start() if asked else len(plain)]
         ends = [*_SENTENCE_END.finditer(part)]
         edges = [0, *(end.end() for end in ends), len(part)]
-        pieces += [(part[a:b], False) for a, b in zip(edges, edges[1:], strict=False) if part[a:b].strip()]
+        pieces += [(part[a:b], False) for a, b in pairwise(edges) if part[a:b].strip()]
         if asked:
             # What stands before "да или нет" in its sentence belongs to the question.
             if pieces and not _SENTENCE_END.search(pieces[-1][0]):

@@ -1,4 +1,4 @@
-"""Questions about pairs: correct punctuation whatever a sentence ends in, and the paper's own words where it ends in nothing."""
+"""Questions about pairs: correct punctuation whatever a sentence ends in, the paper's words where it ends in none."""
 
 import re
 
