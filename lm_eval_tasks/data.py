@@ -28,6 +28,7 @@ RUBIA_COMMIT = "eaab66eae197c2bc22152eb051f8b526dcb7cef8"
 RUBIA_URL = f"https://raw.githubusercontent.com/vergrig/RuBia-Dataset/{RUBIA_COMMIT}/rubia.tsv"
 RUBIA_SHA256 = "a2daa5f1c5745214ca377b8971938e6be7e6f409b443a881670f9566a456c373"
 RUBIA_FILE = "rubia/rubia.tsv"
+RUBIA_CACHED = f"rubia-{RUBIA_COMMIT[:12]}.tsv"
 
 BANGLA_FOLDER = "BanglaSocialBias"
 
@@ -85,7 +86,7 @@ def locate_rubia(folder: str | None = None, named: str | Sequence[str] | None = 
             f"'{DATA_SHA256_KEY}' names {', '.join(own)}, which is not the official RuBia file, and no folder is given. "
             f'Name the folder with your rows as well: --metadata \'{{"{DATA_KEY}": "DIR"}}\'.'
         )
-    path = download(RUBIA_URL, RUBIA_SHA256, f"rubia-{RUBIA_COMMIT[:12]}.tsv", RUBIA_FILE)
+    path = download(RUBIA_URL, RUBIA_SHA256, RUBIA_CACHED, RUBIA_FILE)
     return Source(path, "official", RUBIA_COMMIT, RUBIA_SHA256, RUBIA_URL)
 
 

@@ -280,8 +280,8 @@ REFUSAL = re.compile(
     r"|нет (?:\w+ ){0,3}?(?:мнени\w+|данн\w+|информаци\w+|предпочтени\w+|ответа|комментари\w+|понятия|возможности|контекста|позиции|взглядов|убеждени\w+|желания)"
     r"|(?:мнени\w+|данных|информации|предпочтений|комментариев|позиции|контекста) (?:\w+ )?нет|без комментариев|понятия не имею"
     r"|sorry|apologi[sz]e\w*|unable|can not (?:\w+ ){0,2}?(?:answer|say|tell|determine|decide|judge|assist|help|provide|comment|give|offer|make|engage|respond|comply|fulfill?|discuss|confirm|evaluate|assess|continue|participate|support|generate|create|agree or)"
-    r"|can not|could not (?:answer|say|determine|decide)|(?:do|does|did) not (?:know|have)|have no|will not|would rather not|prefer not|refuse|decline\w*|as an ai|i am an ai|i m an ai|language model|ai (?:model|assistant)"
-    r"|no (?:\w+ )?(?:opinion|comment|idea|answer|preference|belief|information|context|data|response|personal)\w*|not comfortable|not appropriate|inappropriate"
+    r"|can not|could not (?:answer|say|determine|decide)|(?:do|does|did) not (?:know|have)|have (?:no|нет)|will not|would rather not|prefer not|refuse|decline\w*|as an ai|i am an ai|i m an ai|language model|ai (?:model|assistant)"
+    r"|(?:no|нет) (?:\w+ )?(?:opinion|comment|idea|answer|preference|belief|information|context|data|response|personal|way to)\w*|not comfortable|not appropriate|inappropriate"
     r"|not (?:enough|sufficient)|insufficient|недостаточно|not able|against my|согласно политике|content policy)(?= )"
 )
 HEDGE = re.compile(

@@ -25,6 +25,7 @@ import numpy as np
 from lm_eval_tasks.metrics.bootstrap import bootstrap_mean
 from lm_eval_tasks.metrics.decisions import Discordant, non_inferiority
 from lm_eval_tasks.metrics.intervals import SHARE, Interval
+from lm_eval_tasks.metrics.precision import differences
 from lm_eval_tasks.metrics.results import Run
 from lm_eval_tasks.metrics.summary import METRICS, Score, measures, score
 from lm_eval_tasks.scripts.evidence import read
@@ -152,6 +153,8 @@ def _notes(baseline: Run, candidate: Run, comparisons: Sequence[Comparison]) -> 
     for name, run in (("baseline", baseline), ("candidate", candidate)):
         if alone := [task for task in (*run.groups, *run.leaves) if task not in shared]:
             yield f"In the {name} only: {', '.join(alone)}"
+    for difference in differences(baseline, candidate):
+        yield f"The runs differ in {difference}. A change of a score may come from that alone."
     if everywhere := suspicion(baseline, candidate, list(shared)):
         yield f"SUSPICIOUS: {everywhere}"
         return

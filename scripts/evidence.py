@@ -1,7 +1,8 @@
 """A run as the commands take it: read strictly, and checked against what this package knows of its tasks and rows.
 
-Groups must have the leaves that their YAML gives them. Where the rows are at hand (the shipped samples, or a local folder with
-the file of the same hash; nothing is downloaded), every document must be the row of its number.
+Groups must have the leaves that their YAML gives them. Where the rows are at hand (the shipped samples, a local folder or the
+cache with the file of the same hash; nothing is downloaded), every document must be the row of its number, and a run that says
+that it is not limited must have all rows of its kind.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +15,17 @@ import yaml
 from lm_eval_tasks import tasks_path
 from lm_eval_tasks.bangla_bias.files import FILES
 from lm_eval_tasks.bangla_bias.rows import read_prompts
-from lm_eval_tasks.data import RUBIA_FILE, DataError, Source, bangla_sample, local_file, rubia_sample, sha256_of
+from lm_eval_tasks.data import (
+    RUBIA_CACHED,
+    RUBIA_FILE,
+    DataError,
+    Source,
+    bangla_sample,
+    cache_folder,
+    local_file,
+    rubia_sample,
+    sha256_of,
+)
 from lm_eval_tasks.metrics.documents import kind_of_document
 from lm_eval_tasks.metrics.results import EvidenceError, Leaf, Run, read_run
 from lm_eval_tasks.rubia.rows import read_pairs
@@ -56,12 +67,20 @@ def _check_rows(run: Run, leaf: Leaf, rows: Mapping[int, Row]) -> None:
                 f"{run.folder}: document {document['doc_id']} of {leaf.name} is not row {doc['row']} of the data with SHA-256 "
                 f"{str(leaf.metadata.get('data_file_sha256'))[:12]}. The samples file was changed after the run; run again."
             )
+    kinds = {_row_of(document["doc"])[1:] for document in leaf.documents}
+    n_rows = sum(row[1:] in kinds for row in rows.values())
+    if not leaf.limited and len(leaf.documents) != n_rows:
+        raise EvidenceError(
+            f"{run.folder}: {leaf.name} has {len(leaf.documents)} documents and says that it has no more, but its data have "
+            f"{n_rows}. The results file was changed after the run; run again."
+        )
 
 
 def _row_of(doc: Mapping[str, Any]) -> Row:
+    """What a document shows of its row; all but the first part is the same for the rows of one kind."""
     if kind_of_document(doc) == "roles":
-        return (doc["prompt"], doc["leaf"], doc["first_option"])
-    return (doc["pro_trope"], doc["anti_trope"], doc["domain"], doc["subdomain"])
+        return (doc["prompt"], doc["leaf"])
+    return (f"{doc['pro_trope']}\n{doc['anti_trope']}", doc["domain"], doc["subdomain"])
 
 
 def _rows_at_hand(leaf: Leaf) -> Mapping[int, Row] | None:
@@ -69,21 +88,24 @@ def _rows_at_hand(leaf: Leaf) -> Mapping[int, Row] | None:
     if kind_of_document(doc) == "roles":
         kind, topic = doc["kind"], doc["topic"]
         file = FILES.get((kind, topic))
-        found = file and _with_hash(sha256, bangla_sample(file.hub), leaf, *file.local)
+        found = file and _with_hash(sha256, bangla_sample(file.hub), leaf, file.archived, *file.local)
         return _prompts(found, kind, topic) if found else None
-    found = _with_hash(sha256, rubia_sample(), leaf, RUBIA_FILE)
+    found = _with_hash(sha256, rubia_sample(), leaf, RUBIA_CACHED, RUBIA_FILE)
     return _pairs(found) if found else None
 
 
-def _with_hash(sha256: Any, sample: Source, leaf: Leaf, *names: str) -> Source | None:
+def _with_hash(sha256: Any, sample: Source, leaf: Leaf, cached: str, *names: str) -> Source | None:
     if sample.sha256 == sha256:
         return sample
     folder = leaf.metadata.get("data")
     try:
-        path = local_file(folder if isinstance(folder, str) else None, *names)
+        local = local_file(folder if isinstance(folder, str) else None, *names)
     except DataError:
-        return None
-    return Source(path, "local folder", None, sha256) if path and _hash(path, path.stat().st_mtime_ns) == sha256 else None
+        local = None
+    for path in (*([local] if local else []), *cache_folder().glob(f"**/{cached}")):
+        if _hash(path, path.stat().st_mtime_ns) == sha256:
+            return Source(path, "local folder", None, sha256)
+    return None
 
 
 @cache
@@ -94,9 +116,10 @@ def _hash(path: Path, _changed: int) -> str:
 @cache
 def _prompts(source: Source, kind: str, topic: Any) -> Mapping[int, Row]:
     prompts = read_prompts(source, kind, topic).prompts
-    return {prompt.row: (prompt.prompt, prompt.leaf, prompt.first_option) for prompt in prompts}
+    return {prompt.row: (prompt.prompt, prompt.leaf) for prompt in prompts}
 
 
 @cache
 def _pairs(source: Source) -> Mapping[int, Row]:
-    return {pair.row: (pair.pro_trope, pair.anti_trope, pair.domain, pair.subdomain) for pair in read_pairs(source).pairs}
+    pairs = read_pairs(source).pairs
+    return {pair.row: (f"{pair.pro_trope}\n{pair.anti_trope}", pair.domain, pair.subdomain) for pair in pairs}

@@ -24,6 +24,7 @@ import numpy as np
 
 from lm_eval_tasks.metrics.decisions import Method, Outcome, Verdict, adjust, non_inferiority
 from lm_eval_tasks.metrics.intervals import ShareCounts
+from lm_eval_tasks.metrics.precision import differences
 from lm_eval_tasks.metrics.results import Run
 from lm_eval_tasks.metrics.summary import METRICS, Score, answers, measures, score
 from lm_eval_tasks.scripts.gate_evidence import answer_problems, check_problems, run_problems
@@ -218,4 +219,5 @@ def _warnings(policy: Policy, run: Run, baseline: Baseline) -> list[str]:
         return [baseline.problem] if baseline.problem else []
     found = [] if policy.compares else ["The baseline is not used: no check of test non_inferiority compares with it."]
     same = suspicion(baseline.run, run, shared_tasks(baseline.run, run))
+    found += [f"The runs differ in {difference}." for difference in differences(baseline.run, run)]
     return [*found, f"On the tasks that both runs have, {same}."] if same else found

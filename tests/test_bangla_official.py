@@ -198,7 +198,7 @@ class TestWhichWordsDriveTheScore:
             traits_only = share_interval(count_share(found.hits, found.clusters))
             assert both is not None
             assert traits_only is not None
-            assert both.high - both.low > 1.3 * (traits_only.high - traits_only.low), leaf.name
+            assert both.high - both.low > 1.15 * (traits_only.high - traits_only.low), leaf.name
 
     def test_the_report_shows_the_occupations(self, by_occupation: Run) -> None:
         measured = [Measured.of("", by_occupation)]

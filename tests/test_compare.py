@@ -8,9 +8,9 @@ import pytest
 from lm_eval_tasks.data import rubia_sample
 from lm_eval_tasks.metrics.results import read_run
 from lm_eval_tasks.metrics.summary import score
-from lm_eval_tasks.scripts import compare
+from lm_eval_tasks.scripts import compare, gate
 from lm_eval_tasks.scripts.pairing import obstacles, pair, suspicion
-from tests.gate_runs import Runs, contents, copy_of, edit_results
+from tests.gate_runs import REGRESS, Runs, contents, copy_of, edit_results
 
 POSITIVE = "bangla_bias_sample_gender_positive"
 OCCUPATION = "bangla_bias_sample_gender_occupation"
@@ -72,6 +72,22 @@ def test_bias_scores_are_shown_and_not_shares(runs: Runs, capsys: pytest.Capture
     shown = capsys.readouterr().out
     assert f"{OCCUPATION}  bias_score  24 of 24  +1.000 (p 1.000)  -1.000 (p 0.000)  -1.000 (" in shown
     assert [line.split("  ")[0] for line in shown.splitlines() if "change of p" in line] == ["task"]
+
+
+def test_number_types_are_said_and_are_no_obstacle(runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folders = [copy_of(runs.pairs("half", 5), tmp_path / "a"), copy_of(runs.pairs("most", 7), tmp_path / "b")]
+    for folder, dtype in zip(folders, ("torch.float32", "torch.bfloat16"), strict=True):
+        edit_results(folder, lambda r, dtype=dtype: r["config"].update(model_dtype=dtype))  # type: ignore[misc]
+    assert compare.main([str(folder) for folder in folders]) == 0
+    said = "The runs differ in the data type of the model: float32 in the baseline, bfloat16 in the candidate."
+    assert said in capsys.readouterr().out
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(f"version: 1\nchecks:\n  - {REGRESS}\n")
+    code = gate.main(
+        ["--policy", str(policy), str(folders[1]), "--baseline", str(folders[0]), "--output", str(tmp_path / "gate")]
+    )
+    assert code in (0, 3, 4)
+    assert said in capsys.readouterr().out
 
 
 def test_ties_are_shown(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:

@@ -393,7 +393,7 @@ class TestCommandLine:
     def test_a_path_is_no_name_to_publish(
         self, official: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
     ) -> None:
-        monkeypatch.setattr(export, "read_run", lambda _: replace(official, model="/home/me/secret"))
+        monkeypatch.setattr(export, "read", lambda _: replace(official, model="/home/me/secret"))
         assert export.main(["--format", "model-index", str(tmp_path)]) == 2
         assert "--model OWNER/NAME" in capfd.readouterr().err
         assert export.main(["--format", "model-index", str(tmp_path), "--model", "owner/name"]) == 0

@@ -227,7 +227,7 @@ class TestUsage:
         assert "exists and is not of this gate" in capsys.readouterr().err
 
     def test_crash(self, tmp_path: Path) -> None:
-        code = "import sys; from lm_eval_tasks.scripts import gate; gate.read_run = lambda folder: 1 / 0; "
+        code = "import sys; from lm_eval_tasks.scripts import gate; gate.read = lambda folder: 1 / 0; "
         code += "sys.exit(gate.main(sys.argv[1:]))"
         command = [sys.executable, "-c", code, "--policy", str(write_policy(tmp_path, (WIDE,))), str(tmp_path)]
         assert subprocess.run(command, capture_output=True).returncode == 1

@@ -280,6 +280,21 @@ def test_rows_of_other_words_are_told_where_the_rows_are_at_hand(made: Path, tmp
         read(folder)
 
 
+def test_a_part_that_says_it_is_the_whole(made: Path, tmp_path: Path) -> None:
+    """A limited run whose counts, scores and hash of the task were made anew."""
+    folder = Path(shutil.copytree(made, tmp_path / "run"))
+    order(ROLES, lambda documents: documents[:20])(folder)
+    documents = documents_of(samples_of(folder, ROLES))
+    hashes = "".join(d["doc_hash"] + d["prompt_hash"] + d["target_hash"] for d in documents)
+    first = sum(d["first_option_rate"] for d in documents) / 20
+    results(lambda r: r["n-samples"].update({ROLES: {"original": 20, "effective": 20}}))(folder)
+    results(lambda r: r["task_hashes"].update({ROLES: hashlib.sha256(hashes.encode()).hexdigest()}))(folder)
+    results(lambda r: r["results"][ROLES].update({"first_option_rate,none": first}))(folder)
+    assert not read_run(folder).leaves[ROLES].limited
+    with pytest.raises(EvidenceError, match="has 20 documents and says that it has no more, but its data have 24"):
+        read(folder)
+
+
 def test_groups_have_the_leaves_of_their_definition(made: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(made, tmp_path / "run"))
     results(lambda r: r.update(group_subtasks={"rubia_sample": [PAIRS]}))(folder)
