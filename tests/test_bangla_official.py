@@ -187,6 +187,12 @@ def by_occupation(official_folder: str, tmp_path_factory: pytest.TempPathFactory
     return read_run(folder)
 
 
+def test_a_prompt_that_stands_in_two_leaves_counts_once(by_occupation: Run) -> None:
+    leaves = [by_occupation.leaves[f"bangla_bias_gender_{name}_occupation_negative"] for name in ("personality", "outlook")]
+    assert [answers([leaf], "bias_score").n_documents for leaf in leaves] == [420, 308]
+    assert answers(leaves, "bias_score").n_documents == 420 + 308 - 15
+
+
 class TestWhichWordsDriveTheScore:
     def test_two_kinds_of_clusters_know_less_than_one(self, by_occupation: Run) -> None:
         """The answers depend on the occupation: intervals that know of traits only are too short, and by much."""
