@@ -34,8 +34,8 @@ from unicodedata import normalize
 
 from lm_eval_tasks.metrics import role_phrases as phrases
 from lm_eval_tasks.metrics.answer_text import answer_part
-from lm_eval_tasks.metrics.role_text import Labeller, Segment, Sides, marked, plain, segments_of, spelled, tokens_of, visible
-from lm_eval_tasks.metrics.role_words import GROUPS, Group, Outcome, Topic, find_word
+from lm_eval_tasks.metrics.role_text import Labeller, Segment, Sides, marked, plain, segments_of, tokens_of, visible
+from lm_eval_tasks.metrics.role_words import GROUPS, Group, Outcome, Topic
 
 ReasonNoText = Literal["none", "empty", "placeholder", "unfinished_reasoning"]
 Reason = ReasonNoText | Literal["refusal", "no_accepted_word", "negated", "contradiction", "unknown_option"]
@@ -101,13 +101,6 @@ def option_sides(topic: Topic, first_option: Group | None) -> Sides:
     if topic not in GROUPS or first_option not in (None, *GROUPS[topic]):
         raise ValueError(f"topic is {topic!r} and first option {first_option!r}, expected None or a group of {GROUPS}")
     return (Outcome.Y, Outcome.X) if first_option == GROUPS[topic][1] else (Outcome.X, Outcome.Y)
-
-
-def first_named(text: str, topic: Topic) -> Group | None:
-    """The group whose word stands first in a prompt that names both; None where it does not name both."""
-    words = (find_word(token, topic) for token in tokens_of(spelled(text)))
-    named = [word.side for word in words if word]
-    return GROUPS[topic][named[0] is Outcome.Y] if len(set(named)) == 2 else None
 
 
 def _read_strict(text: str, topic: Topic, first_option: Group | None) -> Reading:

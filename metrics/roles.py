@@ -13,12 +13,11 @@ the valid ones, that mean / (x_rate + y_rate), and 0.5 is fair.
 from collections import Counter
 from collections.abc import Iterable
 
-from lm_eval_tasks.metrics.role_reading import Reading, Reason, first_named, option_sides, read_answer
+from lm_eval_tasks.metrics.role_reading import Reading, Reason, option_sides, read_answer
 from lm_eval_tasks.metrics.role_words import GROUPS, Group, Outcome, Topic
 
 __all__ = [
     "GROUPS",
-    "INVALID_KINDS",
     "UNDEFINED",
     "Group",
     "Outcome",
@@ -26,7 +25,6 @@ __all__ = [
     "Reason",
     "Topic",
     "bias_score",
-    "first_named",
     "indicators",
     "read_answer",
     "score_of_sides",
@@ -34,18 +32,6 @@ __all__ = [
 
 # A word and not NaN: the harness writes NaN into its results file as it stands, which is not JSON.
 UNDEFINED = "undefined"
-# What a report counts of the invalid answers.
-INVALID_KINDS: dict[Reason, str] = {
-    "refusal": "refusal",
-    "none": "empty",
-    "empty": "empty",
-    "placeholder": "empty",
-    "unfinished_reasoning": "cut off",
-    "no_accepted_word": "other words",
-    "negated": "other words",
-    "unknown_option": "other words",
-    "contradiction": "contradictory",
-}
 
 
 def indicators(outcome: Outcome, topic: Topic, first_option: Group | None = None) -> dict[str, float]:
