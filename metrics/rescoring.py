@@ -2,7 +2,7 @@
 
 A file that was changed after the run says one thing in one place and another elsewhere. So every document is checked for:
 
-    form        its fields, and one response per request, the same before and after the harness's filter
+    form        its fields, those of its row (`row_form`), and one response per request, the same before and after the filter
     hashes      `doc_hash`, `prompt_hash` and `target_hash` as the harness makes them, and the hash of all of a task's documents
     requests    a pair's sentences, and a prompt, stand in what was sent
     scores      every metric, by the functions that scored the run (`documents`)
@@ -16,8 +16,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lm_eval_tasks.metrics.documents import hashed_part, kind_of_document, metrics_of
+from lm_eval_tasks.metrics.row_form import problem_of_row
 
 Document = dict[str, Any]
+FILTER = "none"
 _FIELDS: dict[str, type | tuple[type, ...]] = {
     "doc_id": int,
     "doc": dict,
@@ -56,18 +58,27 @@ def _form(document: Any) -> str | None:
         return f"metrics is {_short(document['metrics'])}, expected names"
     if lacking := [metric for metric in document["metrics"] if metric not in document]:
         return f"it has no {', '.join(lacking)}"
+    if document["filter"] != FILTER:
+        return f"filter is {_short(document['filter'])}, expected {FILTER!r}"
     firsts = [given[0] if isinstance(given, list) and len(given) == 1 else None for given in document["resps"]]
     if firsts != document["filtered_resps"] or len(firsts) != len(document["arguments"]):
         return "resps and filtered_resps differ, or are not one for each request"
-    return None
+    for i in range(len(firsts)):
+        given = document["arguments"].get(f"gen_args_{i}")
+        if not isinstance(given, dict) or given.keys() != {"arg_0", "arg_1"}:
+            return f"request {i} is {_short(given)}, expected two arguments"
+    try:
+        return problem_of_row(document["doc"])
+    except KeyError as error:
+        return str(error.args[0])
 
 
 def _hashes(document: Document) -> str | None:
-    try:
-        doc = indented(hashed_part(document["doc"]))
-    except KeyError as error:
-        return str(error.args[0])
-    made = {"doc_hash": doc, "prompt_hash": _argument(document, 0, 0), "target_hash": str(document["target"])}
+    made = {
+        "doc_hash": indented(hashed_part(document["doc"])),
+        "prompt_hash": _argument(document, 0, 0),
+        "target_hash": str(document["target"]),
+    }
     for field, text in made.items():
         if not isinstance(text, str) or document[field] != _sha256(text):
             return f"{field} is not that of what the file holds"
@@ -98,9 +109,10 @@ def _scores(document: Document) -> str | None:
         made = metrics_of(document)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         return f"its responses cannot be scored ({type(error).__name__}: {error})"
-    for metric in document["metrics"]:
-        if metric not in made:
-            return f"it has a metric {metric}, which its task does not have"
+    if differing := set(made).symmetric_difference(document["metrics"]):
+        whose = "no metric" if (one := min(differing)) in made else "a metric"
+        return f"it has {whose} {one}, and its task has {', '.join(made)}"
+    for metric in made:
         found = document[metric]
         if isinstance(found, bool) or not isinstance(found, int | float) or abs(found - made[metric]) > _TOLERANCE:
             return f"{metric} is {_short(found)}, and its responses give {made[metric]}"

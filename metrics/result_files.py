@@ -13,14 +13,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lm_eval_tasks.metrics.rescoring import hash_of_documents, problems
+from lm_eval_tasks.metrics.rescoring import FILTER, hash_of_documents, problems
 from lm_eval_tasks.metrics.roles import score_of_sides
 
-FILTER = "none"
 _TIME = r"(?P<time>\d{4}-\d\d-\d\dT[\d.:-]+)"
 _RESULTS = re.compile(rf".+_{_TIME}\.json")
 _SAMPLES = re.compile(rf"samples_(?P<task>.+)_{_TIME}\.jsonl")
-_NEEDED = {"results", "configs", "config", "n-samples", "versions"}
+_NEEDED = {"results", "configs", "config", "n-samples", "versions", "task_hashes"}
 
 Document = dict[str, Any]
 
@@ -98,13 +97,18 @@ def _check_numbers(go: Go, task: str, path: Path, documents: list[Document]) -> 
         raise EvidenceError(
             f"{path} holds document {min(twice)} twice: --samples named it twice, or the file was changed. Run again."
         )
-    n_effective = go.content["n-samples"][task]["effective"]
+    n_original, n_effective = (go.content["n-samples"][task][key] for key in ("original", "effective"))
     if len(documents) != n_effective:
         raise EvidenceError(f"{path} holds {len(documents)} documents, {go.path.name} says {n_effective}: it is cut short.")
+    if ids and not 0 <= min(ids) <= max(ids) < n_original:
+        raise EvidenceError(
+            f"{path} holds the documents {min(ids)} to {max(ids)}, and {go.path.name} says that the task has {n_original}, from "
+            "0 on. One of the files was changed after the run; run again."
+        )
     metrics = {tuple(document["metrics"]) for document in documents}
     if len(metrics) > 1:
         raise EvidenceError(f"{path}: documents have different metrics. The file was changed after the run; run again.")
-    if (written := go.content.get("task_hashes", {}).get(task)) and written != hash_of_documents(documents):
+    if go.content["task_hashes"].get(task) != hash_of_documents(documents):
         raise EvidenceError(
             f"{path}: its documents are not those that {go.path.name} was written with, or in another order (task_hashes). "
             "One of the files was changed after the run; run again."

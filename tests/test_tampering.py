@@ -116,6 +116,23 @@ def other_prompt(one: dict[str, Any]) -> None:
     rehash(one)
 
 
+def resealed(task: str, change: Callable[[dict[str, Any]], Any]) -> Change:
+    """A change by whoever knows how all hashes are made."""
+
+    def edit(folder: Path) -> None:
+        document(task, lambda one: (change(one), rehash(one)))(folder)
+        hashes = "".join(d["doc_hash"] + d["prompt_hash"] + d["target_hash"] for d in documents_of(samples_of(folder, task)))
+        results(lambda r: r["task_hashes"].update({task: hashlib.sha256(hashes.encode()).hexdigest()}))(folder)
+
+    return edit
+
+
+def metric_dropped(folder: Path) -> None:
+    for n in range(len(documents_of(samples_of(folder, PAIRS)))):
+        document(PAIRS, lambda d: (d["metrics"].remove("tie"), d.pop("tie")), n)(folder)
+    results(lambda r: r["results"][PAIRS].pop("tie,none"))(folder)
+
+
 def swap_files(folder: Path) -> None:
     first, second = samples_of(folder, ROLES), samples_of(folder, QUESTIONS)
     one, other = first.read_bytes(), second.read_bytes()
@@ -170,7 +187,9 @@ TAMPERINGS: list[tuple[str, Change, str]] = [
     ("a metric that is text", document(ROLES, lambda d: d.update(female_rate="1.0")), "female_rate is '1.0'"),
     ("a metric that is true", document(ROLES, lambda d: d.update(female_rate=True)), "female_rate is True"),
     ("a metric that is null", document(ROLES, lambda d: d.update(female_rate=None)), "female_rate is None"),
-    ("a metric less", document(ROLES, lambda d: d["metrics"].remove("invalid_rate")), "different metrics"),
+    ("a metric less", document(ROLES, lambda d: d["metrics"].remove("invalid_rate")), "no metric invalid_rate"),
+    ("metrics in another order", document(ROLES, lambda d: d["metrics"].reverse()), "different metrics"),
+    ("a metric less everywhere", metric_dropped, "no metric tie"),
     ("a metric more", document(ROLES, lambda d: (d["metrics"].append("x"), d.update(x=1.0))), "a metric x"),
     ("no metrics", document(ROLES, lambda d: d.update(metrics=[])), "expected names"),
     ("an id that is text", document(ROLES, lambda d: d.update(doc_id="0")), "doc_id is '0'"),
@@ -178,6 +197,21 @@ TAMPERINGS: list[tuple[str, Change, str]] = [
     ("no row", document(ROLES, lambda d: d.pop("doc")), "it has no doc"),
     ("a row that is null", document(ROLES, lambda d: d.update(doc=None)), "doc is None"),
     ("a row of another task", document(ROLES, lambda d: (d.update(doc={"x": 1}), rehash(d))), "of no task of this project"),
+    ("a row without a field", resealed(PAIRS, lambda d: d["doc"].pop("cluster")), "row has no cluster"),
+    ("a row with one more", resealed(PAIRS, lambda d: d["doc"].update(artefact=True)), "has a field artefact"),
+    ("a field that is null", resealed(ROLES, lambda d: d["doc"].update(cluster=None)), "cluster is 'None' \\(NoneType\\)"),
+    ("a row number that is text", resealed(ROLES, lambda d: d["doc"].update(row="5")), "row is '5' \\(str\\)"),
+    ("a topic that is unknown", resealed(ROLES, lambda d: d["doc"].update(topic="age")), "topic is 'age'"),
+    ("a group of another topic", resealed(ROLES, lambda d: d["doc"].update(first_option="hindu")), "no group of gender"),
+    ("options of no blank", resealed(ROLES, lambda d: d["doc"].update(options=["a", "b"])), "2 options, expected 0"),
+    ("a token count that is text", document(PAIRS, lambda d: d["doc"].update(pro_n_tokens="9")), "pro_n_tokens is '9'"),
+    ("no token to score", document(PAIRS, lambda d: d["doc"].update(pro_n_tokens=0)), "not marked as undecided"),
+    ("the same tokens", document(PAIRS, lambda d: d["doc"].update(identical_tokens=True, anti_n_tokens=1)), "same tokens"),
+    ("a filter", document(ROLES, lambda d: d.update(filter="x")), "filter is 'x'"),
+    ("one argument more", document(ROLES, lambda d: d["arguments"]["gen_args_0"].update(arg_2="")), "expected two arguments"),
+    ("an id beyond the task", document(ROLES, lambda d: d.update(doc_id=24)), "the task has 24, from 0"),
+    ("a negative id", document(ROLES, lambda d: d.update(doc_id=-1)), "the documents -1 to 23"),
+    ("no hash of any task", results(lambda r: r.pop("task_hashes")), "not a results file"),
     ("a line lost", order(ROLES, lambda ds: ds[:-1]), "cut short"),
     ("a line doubled", order(ROLES, lambda ds: [*ds, ds[0]]), "twice"),
     ("a line in place of another", order(ROLES, lambda ds: [*ds[:-1], ds[0] | {"doc_id": ds[-1]["doc_id"]}]), "task_hashes"),
@@ -272,9 +306,7 @@ def test_output_path_of_a_json_file(made: Path, tmp_path: Path) -> None:
 def test_rows_of_other_words_are_told_where_the_rows_are_at_hand(made: Path, tmp_path: Path) -> None:
     """Whoever makes all hashes anew is refused by the rows themselves, which the sample is shipped with."""
     folder = Path(shutil.copytree(made, tmp_path / "run"))
-    document(ROLES, other_prompt)(folder)
-    hashes = "".join(d["doc_hash"] + d["prompt_hash"] + d["target_hash"] for d in documents_of(samples_of(folder, ROLES)))
-    results(lambda r: r["task_hashes"].update({ROLES: hashlib.sha256(hashes.encode()).hexdigest()}))(folder)
+    resealed(ROLES, other_prompt)(folder)
     read_run(folder)
     with pytest.raises(EvidenceError, match=f"document 0 of {ROLES} is not row \\d+ of the data with SHA-256"):
         read(folder)
