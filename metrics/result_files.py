@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lm_eval_tasks.metrics.rescoring import FILTER, hash_of_documents, problems
+from lm_eval_tasks.metrics.result_form import SECTIONS, problem_of_results
 from lm_eval_tasks.metrics.roles import score_of_sides
 
 _TIME = r"(?P<time>\d{4}-\d\d-\d\dT[\d.:-]+)"
 _RESULTS = re.compile(rf".+_{_TIME}\.json")
 _SAMPLES = re.compile(rf"samples_(?P<task>.+)_{_TIME}\.jsonl")
-_NEEDED = {"results", "configs", "config", "n-samples", "versions", "task_hashes"}
+
+__all__ = ["FILTER", "Document", "EvidenceError", "Go", "aggregate", "find_goes", "find_samples", "read_documents"]
 
 Document = dict[str, Any]
 
@@ -42,13 +44,16 @@ def find_goes(folder: Path) -> list[Go]:
     for path in sorted(folder.rglob("*.json")):
         if match := _RESULTS.fullmatch(path.name):
             content = _parse(path, _text(path))
-            if not isinstance(content, dict) or not set(content) >= _NEEDED:
+            if not isinstance(content, dict) or not content.keys() >= set(SECTIONS):
                 raise EvidenceError(f"{path} is not a results file of lm-eval. Remove it or run again.")
             if other := found.get(match["time"]):
                 raise EvidenceError(
                     f"{other.path} and {path} carry the same time: two runs, or a copy. Give each run a folder of its own."
                 )
             found[match["time"]] = Go(path, match["time"], content)
+    for go in found.values():
+        if problem := problem_of_results(go.content, go.time):
+            raise EvidenceError(f"{go.path}: {problem}. The file was changed after the run; run again.")
     if not found:
         raise EvidenceError(f"{folder} holds no results files. Run with --output_path {folder} --log_samples.")
     return [found[time] for time in sorted(found)]
@@ -102,8 +107,8 @@ def _check_numbers(go: Go, task: str, path: Path, documents: list[Document]) -> 
         raise EvidenceError(f"{path} holds {len(documents)} documents, {go.path.name} says {n_effective}: it is cut short.")
     if ids and not 0 <= min(ids) <= max(ids) < n_original:
         raise EvidenceError(
-            f"{path} holds the documents {min(ids)} to {max(ids)}, and {go.path.name} says that the task has {n_original}, from "
-            "0 on. One of the files was changed after the run; run again."
+            f"{path} holds the documents {min(ids)} to {max(ids)}, and {go.path.name} says that the task has {n_original}, "
+            "from 0 on. One of the files was changed after the run; run again."
         )
     metrics = {tuple(document["metrics"]) for document in documents}
     if len(metrics) > 1:

@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,15 @@ def edit_results(folder: Path, change: Callable[[dict[str, Any]], None]) -> Path
     results = json.loads(file.read_text(encoding="utf-8"))
     change(results)
     file.write_text(json.dumps(results, ensure_ascii=False), encoding="utf-8")
+    return folder
+
+
+def redated(folder: Path, seconds: float) -> Path:
+    """The same run at another time (seconds since 1970), its files named by it."""
+    edit_results(folder, lambda results: results.update(date=seconds))
+    time = datetime.fromtimestamp(seconds, tz=UTC).strftime("%Y-%m-%dT%H-%M-%S.%f")
+    for path in [*folder.rglob("results_*"), *folder.rglob("samples_*")]:
+        path.rename(path.with_name(f"{path.stem.rpartition('_')[0]}_{time}{path.suffix}"))
     return folder
 
 

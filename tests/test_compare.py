@@ -1,5 +1,6 @@
 """Comparing two runs of real harness output, and saying why two runs cannot be compared."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -110,26 +111,29 @@ def test_models_with_different_tokenizers_were_asked_the_same(runs: Runs, models
 
 class TestNotComparable:
     @pytest.mark.parametrize(
-        ("place", "key", "value", "message"),
+        ("changed", "message"),
         [
-            ("metadata", "first_token_convention", "context", "first-token convention: context in the baseline, scored in"),
-            ("metadata", "data_file_sha256", "f" * 64, f"data hash: {'f' * 64} in the baseline, {rubia_sample().sha256}"),
-            ("version", "", 0.9, "task version: 0.9 in the baseline, 1.0 in the candidate"),
+            ({"first_token_convention": "context"}, "first-token convention: context in the baseline, scored in the candidate"),
+            (
+                {"data_file_sha256": "f" * 64},
+                f"data hash: {'f' * 64} in the baseline, {rubia_sample().sha256} in the candidate",
+            ),
         ],
     )
-    def test_settings(
-        self, runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str], place: str, key: str, value: Any, message: str
-    ) -> None:
+    def test_settings(self, runs: Runs, changed: dict[str, Any], message: str) -> None:
+        base, candidate = read_run(runs.pairs("half", 5)), read_run(runs.pairs("most", 7))
+        leaves = {name: replace(leaf, metadata={**leaf.metadata, **changed}) for name, leaf in base.leaves.items()}
+        assert message in obstacles(replace(base, leaves=leaves), candidate, "rubia_sample", "pct_stereotype")
+
+    def test_task_version(self, runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         def change(results: dict[str, Any]) -> None:
             for task in results["configs"]:
-                if place == "version":
-                    results["versions"][task] = value
-                else:
-                    results["configs"][task]["metadata"][key] = value
+                results["versions"][task] = results["configs"][task]["metadata"]["version"] = 0.9
 
         other = edit_results(copy_of(runs.pairs("half", 5), tmp_path / "other"), change)
         assert compare.main([str(other), str(runs.pairs("most", 7))]) == 5
-        assert f"NOT COMPARABLE rubia_sample: {message}" in capsys.readouterr().out
+        message = "NOT COMPARABLE rubia_sample: task version: 0.9 in the baseline, 1.0 in the candidate"
+        assert message in capsys.readouterr().out
 
     def test_document_set(self, runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
         assert compare.main([str(runs.pairs("half", 5)), str(runs.pairs("most", 7, "--limit", "5"))]) == 5

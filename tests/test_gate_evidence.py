@@ -1,5 +1,6 @@
 """Runs that the gate must not judge: limited, damaged, edited, of other versions or data."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,16 +66,19 @@ class TestEvidence:
         self.refused(judge, folder, "pct_stereotype of rubia_sample_class is 0.5, but its samples give 1.0")
 
     def test_older_plugin(self, runs: Runs, judge: Gate, tmp_path: Path) -> None:
-        def change(results: dict[str, Any]) -> None:
-            results["configs"]["rubia_sample_class"]["metadata"]["plugin_version"] = "0.0.9"
+        def change(results: dict[str, Any], *, everywhere: bool = True) -> None:
+            for task in results["configs"] if everywhere else ["rubia_sample_class"]:
+                results["configs"][task]["metadata"]["plugin_version"] = "0.0.9"
 
-        folder = edit_results(copy_of(runs.pairs("half", 5), tmp_path / "copy"), change)
+        folder = edit_results(copy_of(runs.pairs("half", 5), tmp_path / "part"), partial(change, everywhere=False))
         self.refused(judge, folder, f"different plugin versions (0.0.9, {__version__})")
+        folder = edit_results(copy_of(runs.pairs("half", 5), tmp_path / "copy"), change)
         self.refused(judge, folder, "made with version 0.0.9 of this plugin, the policy wants >=0.1", 'plugin: ">=0.1"')
 
     def test_older_task(self, runs: Runs, judge: Gate, tmp_path: Path) -> None:
         def change(results: dict[str, Any]) -> None:
             results["versions"]["rubia_sample_class"] = 0.9
+            results["configs"]["rubia_sample_class"]["metadata"]["version"] = 0.9
 
         folder = edit_results(copy_of(runs.pairs("half", 5), tmp_path / "copy"), change)
         for name in ("rubia_sample", '"rubia*"', "rubia_sample_class"):

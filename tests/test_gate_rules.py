@@ -14,7 +14,7 @@ from lm_eval_tasks.scripts import gate_checks
 from lm_eval_tasks.scripts.gate_checks import Result
 from lm_eval_tasks.scripts.policy import Check, Settings
 from lm_eval_tasks.scripts.policy_limits import Cap
-from tests.gate_runs import REGRESS, TODAY, WIDE, Gate, Runs, copy_of, edit_results, reasons
+from tests.gate_runs import REGRESS, TODAY, WIDE, Gate, Runs, copy_of, edit_results, reasons, redated
 
 WARN = "defaults: {on_inconclusive: warn, min_n: 20}"
 SUBTASKS = ("", "_class", "_diverse", "_gender", "_nationality")
@@ -115,18 +115,16 @@ class TestExpectedRun:
         code, found = judge(runs.pairs("half", 5), WIDE, rest="expect: {model: full}")
         assert (code, found["reasons"]) == (5, ["the run is of half, the policy expects full. Judge the run that is meant."])
 
-    def dated(self, runs: Runs, folder: Path, seconds: Any) -> Path:
-        return edit_results(copy_of(runs.pairs("half", 5), folder), lambda results: results.update(date=seconds))
-
     @pytest.mark.parametrize(("days", "code"), [(0, 0), (7, 0), (8, 5), (400, 5), (-1, 0), (-2, 5)])
     def test_age(self, runs: Runs, judge: Gate, tmp_path: Path, days: int, code: int) -> None:
         noon = datetime.combine(date.fromisoformat(TODAY[1]), datetime.min.time(), UTC) + timedelta(hours=12)
-        folder = self.dated(runs, tmp_path / "dated", (noon - timedelta(days=days)).timestamp())
+        folder = redated(copy_of(runs.pairs("half", 5), tmp_path / "dated"), (noon - timedelta(days=days)).timestamp())
         found = judge(folder, WIDE, rest="expect: {max_age_days: 7}")
         assert (found[0], bool(found[1]["reasons"])) == (code, bool(code))
         assert judge(folder, WIDE)[0] == 0
 
     def test_a_date_that_is_none(self, runs: Runs, judge: Gate, tmp_path: Path) -> None:
-        folder = self.dated(runs, tmp_path / "dated", "yesterday")
+        folder = copy_of(runs.pairs("half", 5), tmp_path / "dated")
+        edit_results(folder, lambda results: results.update(date="yesterday"))
         code, found = judge(folder, WIDE, rest="expect: {max_age_days: 7}")
-        assert (code, "the date of the run is 'yesterday'" in reasons(found)) == (5, True)
+        assert (code, "date is 'yesterday', expected seconds" in reasons(found)) == (5, True)

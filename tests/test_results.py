@@ -1,5 +1,6 @@
 """Reading runs: what is refused, and why. The runs are real, and damaged here one way each."""
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -96,7 +97,7 @@ TASK = "bangla_bias_sample_gender_positive"
             edit_results(lambda r: r["results"][TASK].pop("female_rate,none")),
             r"female_rate of .* is None, but its samples give 1\.0",
         ),
-        (edit_results(lambda r: r["versions"].pop(TASK)), r"has not the form that lm-eval writes \(KeyError"),
+        (edit_results(lambda r: r["versions"].pop(TASK)), r"is said to be of version None in one place and 2.0 in another"),
         (edit_results(lambda r: r.pop("config")), r"is not a results file of lm-eval"),
         (lambda folder: results_file(folder).write_text("{"), r"The file is damaged"),
     ],
@@ -109,7 +110,7 @@ def test_damage_is_refused(folder: Path, damage: Callable[[Path], None], message
 
 def test_two_models_in_one_folder(folder: Path) -> None:
     second = results_file(folder)
-    content = json.loads(second.read_text(encoding="utf-8")) | {"model_name": "another"}
+    content = json.loads(second.read_text(encoding="utf-8")) | {"model_name": "another", "date": 4070908800.0}  # 2099-01-01
     second.with_name("results_2099-01-01T00-00-00.000000.json").write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(EvidenceError, match=r"are not one run: model_name is '.*' and 'another'\. Give each model"):
         read_run(folder)
@@ -118,12 +119,15 @@ def test_two_models_in_one_folder(folder: Path) -> None:
 def test_prompting_may_differ_for_pairs_only(tmp_path: Path, made: Path) -> None:
     folder = Path(shutil.copytree(made, tmp_path / "run"))
     second = results_file(folder).with_name("results_2020-01-01T00-00-00.000000.json")
-    content = json.loads(results_file(folder).read_text(encoding="utf-8")) | {"chat_template_sha": "other"}
+    template = {"chat_template": "other", "chat_template_sha": hashlib.sha256(b"other").hexdigest()}
+    content = json.loads(results_file(folder).read_text(encoding="utf-8")) | template | {"date": 1577836800.0}  # 2020-01-01
     second.write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(EvidenceError, match=r"are not one run: chat_template_sha is 'other' and None"):
+    with pytest.raises(EvidenceError, match=r"are not one run: chat_template_sha is '.*' and None"):
         read_run(folder)
-    content["configs"] = {"rubia_sample_class": {"output_type": "loglikelihood"}}
-    content["group_subtasks"] = {}
+    metadata = content["configs"][TASK]["metadata"] | {"version": 1.0}
+    content["configs"] = {"rubia_sample_class": {"output_type": "loglikelihood", "metadata": metadata}}
+    content |= {"versions": {"rubia_sample_class": 1.0}, "results": {}, "group_subtasks": {}}
+    content["n-samples"] = {"rubia_sample_class": {"original": 27, "effective": 27}}
     second.write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(EvidenceError, match="rubia_sample_class has no samples"):  # past that check
         read_run(folder)

@@ -21,6 +21,7 @@ from tests.gate_runs import PRO
 from tests.harness import ScriptedLM
 
 PAIRS, ROLES, QUESTIONS = "rubia_sample_class", "bangla_bias_sample_gender_occupation", "rubia_sample_prompted_en_1"
+LATER = 4070908800.0  # 2099-01-01
 Change = Callable[[Path], None]
 
 
@@ -40,7 +41,15 @@ def made(tmp_path_factory: pytest.TempPathFactory, models: dict[str, Path]) -> P
 
     register_model("mixed-for-tampering")(Mixed)
     folder = tmp_path_factory.mktemp("made")
-    arguments = ["--model", "mixed-for-tampering", "--tasks", f"{PAIRS},{ROLES},{QUESTIONS}", "--log_samples"]
+    arguments = [
+        "--model",
+        "mixed-for-tampering",
+        "--model_args",
+        "model=scripted",
+        "--tasks",
+        f"{PAIRS},{ROLES},{QUESTIONS}",
+        "--log_samples",
+    ]
     metadata = json.dumps({"tokenizer": str(models["bpe_with_bos"])})
     assert run.main([*arguments, "--metadata", metadata, "--output_path", str(folder)]) == 0
     return folder
@@ -145,7 +154,7 @@ def second_go(change: Callable[[dict[str, Any]], Any]) -> Change:
 
     def edit(folder: Path) -> None:
         later = "2099-01-01T00-00-00.000000"
-        content = json.loads(results_of(folder).read_text(encoding="utf-8"))
+        content = json.loads(results_of(folder).read_text(encoding="utf-8")) | {"date": LATER}
         change(content)
         for task in (PAIRS, ROLES, QUESTIONS):
             path = samples_of(folder, task)
@@ -228,22 +237,44 @@ TAMPERINGS: list[tuple[str, Change, str]] = [
     ("a score that is text", results(lambda r: r["results"][ROLES].update({"female_rate,none": "1.0"})), "female_rate of"),
     ("a score gone", results(lambda r: r["results"][ROLES].pop("female_rate,none")), "female_rate of"),
     ("counts", results(lambda r: r["n-samples"][ROLES].update(effective=3)), "cut short"),
+    ("documents of which more were measured than there are", results(
+        lambda r: r["n-samples"][ROLES].update(original=0)), "24 are said to have been measured"),
+    ("a count that is text", results(lambda r: r["n-samples"][ROLES].update(original="24")), "expected two counts"),
+    ("a limit", results(lambda r: r["config"].update(limit=5)), "the limit gives 5"),
+    ("a limit as a share", results(lambda r: r["config"].update(limit=0.5)), "the limit gives 12"),
+    ("a date years before its files", results(lambda r: r.update(date=r["date"] - 4e7)), "said to have begun at"),
+    ("a date after its files", results(lambda r: r.update(date=r["date"] + 4e7)), "said to have begun at"),
+    ("a date that is text", results(lambda r: r.update(date="today")), "date is 'today'"),
+    ("a date that is null", results(lambda r: r.update(date=None)), "date is None"),
+    ("a date beyond time", results(lambda r: r.update(date=1e300)), "expected seconds since 1970"),
+    ("a version", results(lambda r: r["versions"].update({ROLES: 1.0})), "of version 1.0 in one place and 2.0 in another"),
+    ("a backend", results(lambda r: r["config"].update(model="hf")), "the backend is said to be 'hf' and 'mixed"),
+    ("a model's name that is a number", results(lambda r: r.update(model_name=7)), "model_name is 7"),
+    ("a harness without version", results(lambda r: r.update(lm_eval_version=None)), "lm_eval_version is None"),
+    ("another model's name", results(lambda r: r.update(model_name="gpt")), "said to be 'gpt' and 'scripted'"),
+    ("a hash of a chat template", results(lambda r: r.update(chat_template_sha="ab")), "chat_template_sha is not that"),
+    ("no metadata", results(lambda r: r["configs"][ROLES].update(metadata=None)), "has no metadata"),
+    ("no version of this package", results(
+        lambda r: r["configs"][ROLES]["metadata"].update(plugin_version=None)), "no plugin_version"),
+    ("a group below itself", results(lambda r: r.update(group_subtasks={"rubia_x": ["rubia_x"]})), "below itself"),
+    ("scores of no task", results(lambda r: r["results"].update(rubia_x={})), "neither a task nor a group"),
+    ("sections that are lists", results(lambda r: r.update(versions=[])), "versions is \\[\\], expected an object"),
     ("a hash of a task", results(lambda r: r["task_hashes"].update({ROLES: "0" * 64})), "task_hashes"),
-    ("versions", results(lambda r: r["versions"].pop(ROLES)), "has not the form"),
+    ("versions", results(lambda r: r["versions"].pop(ROLES)), "of version None in one place and 2.0 in another"),
     ("NaN", results(lambda r: r["results"][ROLES].update({"bias_score,none": float("nan")})), "NaN is no JSON number"),
     ("another encoding", lambda f: samples_of(f, ROLES).write_bytes(samples_of(f, ROLES).read_text().encode("utf-16")), "UTF-8"),
     ("half a file", lambda f: samples_of(f, ROLES).write_text(samples_of(f, ROLES).read_text()[:-9]), "cut short"),
-    ("a second go of another model", second_go(lambda r: r.update(model_name="another")), "are not one run: model_name"),
+    ("a second go of another model", second_go(lambda r: (
+        r.update(model_name="another"), r["config"]["model_args"].update(model="another"))), "are not one run: model_name"),
     ("of another revision", second_go(lambda r: r["config"].update(model_revision="v2")), "model_revision"),
     ("of another sha", second_go(lambda r: r["config"].update(model_sha="abc")), "model_sha"),
     ("of other parameters", second_go(lambda r: r["config"].update(model_num_parameters=7)), "model_num_parameters"),
     ("of another type", second_go(lambda r: r["config"].update(model_dtype="bfloat16")), "model_dtype"),
-    ("of other arguments", second_go(lambda r: r["config"].update(model_args={"peft": "x"})), "model_args"),
+    ("of other arguments", second_go(lambda r: r["config"].update(model_args={"dtype": "x"})), "model_args"),
     ("of another harness", second_go(lambda r: r.update(lm_eval_version="0.5.0")), "lm_eval_version"),
-    ("with another system instruction", second_go(lambda r: r.update(system_instruction_sha="x")), "system_instruction_sha"),
+    ("with another system instruction", second_go(lambda r: r.update(
+        system_instruction="x", system_instruction_sha=hashlib.sha256(b"x").hexdigest())), "system_instruction_sha"),
     ("a row of other words, hashes and all", document(ROLES, other_prompt), "doc_hash|task_hashes"),
-    ("with another first token", second_go(
-        lambda r: r["configs"].update({"rubia_sample_gender": {"metadata": {"first_token_convention": "x"}}})), "no samples"),
 ]  # fmt: skip
 
 
@@ -292,7 +323,9 @@ def test_untouched_is_accepted(made: Path, tmp_path: Path, capsys: pytest.Captur
 
 def test_goes_that_differ_in_how_they_were_run_are_one_run(made: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(made, tmp_path / "run"))
-    second_go(lambda r: r["config"].update(model_args={"num_concurrent": 8, "timeout": 5, "batch_size": 4}))(folder)
+    second_go(
+        lambda r: r["config"].update(model_args={"model": "scripted", "num_concurrent": 8, "timeout": 5, "batch_size": 4})
+    )(folder)
     assert {leaf.time for leaf in read_run(folder).leaves.values()} == {"2099-01-01T00-00-00.000000"}
 
 
