@@ -5,7 +5,7 @@
 DIR is the authors' archive as it unpacks, with the folder `Data` in it. Prints every value beside what is expected: hash and
 rows of each file; for the fill-in-the-blank prompts that two annotators judged (is the sentence usable, 1 or 0) how often
 they agree, Cohen's kappa, the shares of usable sentences with intervals, and how many judged prompts the main file lacks:
-those were taken out of it after they had been judged. Exits with 1 if a value differs, with 2 if a file cannot be read.
+those were taken out of it at some point. Exits with 1 if a value differs, with 2 if a file cannot be read.
 """
 
 import argparse
