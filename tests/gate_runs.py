@@ -99,6 +99,15 @@ def edit_results(folder: Path, change: Callable[[dict[str, Any]], None]) -> Path
     return folder
 
 
+def renamed(folder: Path, name: str) -> Path:
+    """The same run of a model of another name, in both places where a results file says it."""
+
+    def change(results: dict[str, Any]) -> None:
+        results["model_name"] = results["config"]["model_args"]["model"] = name
+
+    return edit_results(folder, change)
+
+
 def redated(folder: Path, seconds: float) -> Path:
     """The same run at another time (seconds since 1970), its files named by it."""
     edit_results(folder, lambda results: results.update(date=seconds))

@@ -2,7 +2,7 @@
 
 from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 import pytest
@@ -21,7 +21,7 @@ from tests.gate_runs import (
     Runs,
     contents,
     copy_of,
-    edit_results,
+    renamed,
     write_policy,
 )
 
@@ -112,11 +112,7 @@ class TestOutputs:
     def test_hostile_names(self, runs: Runs, judge: Gate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         hostile = "a<script>|\x1b[31m\u202e\n::error::owned"
         monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
-
-        def change(results: dict[str, Any]) -> None:
-            results["model_name"] = hostile
-
-        folder = edit_results(copy_of(runs.pairs("half", 5), tmp_path / "copy"), change)
+        folder = renamed(copy_of(runs.pairs("half", 5), tmp_path / "copy"), hostile)
         code, found = judge(folder, WIDE)
         assert (code, found["model"]) == (0, "a<script>|[U+001B][31m[U+202E][U+000A]::error::owned")
         assert ElementTree.parse(tmp_path / "out" / "junit.xml").getroot()[0].attrib["name"] == found["model"]

@@ -5,11 +5,10 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.gate_runs import PATTERN, REGRESS, TODAY, WIDE, Runs, copy_of, edit_results, write_policy
+from tests.gate_runs import PATTERN, REGRESS, TODAY, WIDE, Runs, copy_of, renamed, write_policy
 
 COMMAND = [sys.executable, "-m", "lm_eval_tasks.scripts.cli"]
 TERMINALS = {
@@ -26,11 +25,7 @@ ESCAPED = NAME.encode("ascii", errors="backslashreplace").decode()
 @pytest.fixture(scope="module")
 def folders(runs: Runs, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A run with a Cyrillic name that passes, its baseline, and one that fails."""
-
-    def rename(results: dict[str, Any]) -> None:
-        results["model_name"] = NAME
-
-    named = edit_results(copy_of(runs.pairs("half", 5), tmp_path_factory.mktemp("named") / "run"), rename)
+    named = renamed(copy_of(runs.pairs("half", 5), tmp_path_factory.mktemp("named") / "run"), NAME)
     return {"half": named, "six": runs.pairs("six", 7), "pro": runs.pairs("pro", 10)}
 
 
