@@ -76,7 +76,7 @@ def _form(document: Any) -> str | None:
 def _hashes(document: Document) -> str | None:
     made = {
         "doc_hash": indented(hashed_part(document["doc"])),
-        "prompt_hash": _argument(document, 0, 0),
+        "prompt_hash": sent_text(document),
         "target_hash": str(document["target"]),
     }
     for field, text in made.items():
@@ -94,12 +94,11 @@ def _requests(document: Document) -> str | None:
                 return f"request {i} is {_short(sent)}, which is not the row's {side}-trope sentence"
         return None
     texts = [doc["prompt"]] if "prompt" in doc else [doc["pro_trope"], doc["anti_trope"]]
-    # An API gets the prompt as JSON, in which quotes are written out.
-    sent_text = _argument(document, 0, 0)
-    known = (sent_text, json.dumps(sent_text, ensure_ascii=False))
+    sent = sent_text(document)
     for text in texts:
         core = text.strip().rstrip(".!?…")
-        if not any(core in one or json.dumps(core, ensure_ascii=False)[1:-1] in one for one in known):
+        # An API gets the prompt as JSON, in which quotes, and perhaps all letters but Latin ones, are written out.
+        if core not in sent and not any(json.dumps(core, ensure_ascii=ascii)[1:-1] in sent for ascii in (False, True)):
             return f"what was sent does not hold the row's text {_short(text)}"
     return None
 
@@ -133,6 +132,12 @@ def _value(value: Any) -> str:
 
 
 _plain = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def sent_text(document: Document) -> Any:
+    """What was sent to the model; the harness logs the messages of a chat API as a list that holds their JSON."""
+    sent = _argument(document, 0, 0)
+    return sent[0] if isinstance(sent, list) and len(sent) == 1 else sent
 
 
 def _argument(document: Document, request: int, place: int) -> Any:

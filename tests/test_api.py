@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from transformers import AutoTokenizer
 
+from lm_eval_tasks.metrics.results import EvidenceError
 from lm_eval_tasks.scripts import run
+from lm_eval_tasks.scripts.evidence import read
 from tests.fake_server import FAILURES, LOGPROBS, MESSAGES, Reply, Server, echoed, loglikelihoods, server
 from tests.harness import logged_samples, samples, scores, strict_json
 
@@ -51,6 +53,17 @@ class TestChat:
         logged = self.ask(tmp_path, lambda prompt: content)
         assert {s["invalid_rate"] for s in logged} == {1.0}
         assert {s["bias_score"] for s in logged} == {0.0}
+
+
+@pytest.mark.parametrize("task", [ROLES, QUESTIONS])
+def test_a_run_on_a_chat_api_is_evidence(tmp_path: Path, task: str) -> None:
+    with server(Server(answer=lambda prompt: "нет")) as address:
+        assert run.main([*chat(address, task=task), "--output_path", str(tmp_path), "--log_samples"]) == 0
+    assert len(read(tmp_path).leaves[task].documents) == 4
+    (path,) = tmp_path.rglob("samples_*.jsonl")
+    path.write_text(path.read_text(encoding="utf-8").replace('{\\"role', '{ \\"role', 1), encoding="utf-8")
+    with pytest.raises(EvidenceError, match="prompt_hash is not that"):
+        read(tmp_path)
 
 
 @pytest.mark.parametrize("shuffled", [False, True])
