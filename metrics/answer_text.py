@@ -65,7 +65,9 @@ _ASSISTANT_TURN = (
 _USER_FIRST = re.compile(rf"\A\s*(?:(?!{_USER_TURN}){_TOKEN}\s*)*{_USER_TURN}(?:.*?{_ASSISTANT_TURN}|.*)", _FLAGS)
 _LEADING = re.compile(rf"\A\s*(?:(?:{_ASSISTANT_TURN}|(?!{_USER_TURN}){_TOKEN})\s*)+", _FLAGS)
 # A template that lost its special tokens leaves "Yesassistant" and a new line.
-_NEXT_TURN = re.compile(rf"{_TOKEN}|{_USER_TURN}|{_ASSISTANT_TURN}|(?<=\S)assistant$", _FLAGS)
+_NEXT_TURN = re.compile(
+    rf"{_TOKEN}|{_USER_TURN}|{_ASSISTANT_TURN}|(?<=\S)assistant$|(?<=\n)(?:next )?(?:q|question|вопрос|প্রশ্ন) ?:", _FLAGS
+)
 # Rule 5. A word is what stands between spaces and punctuation; `\w` would split Bangla words.
 _WORD = re.compile(r"[^\s!-/:-@\[-`{-~«»“”„‘’।॥…—–]+")
 _SHORTEST_ECHO = 3
@@ -110,7 +112,7 @@ def _final_channel(text: str) -> str | None:
 def _own_turn(text: str) -> str:
     """Rule 3: the assistant's first turn."""
     text = re.sub(_OPENS_ANSWER, "\n", text, flags=_FLAGS)
-    text = _LEADING.sub("", _USER_FIRST.sub("", text, count=1), count=1)
+    text = _LEADING.sub("", _USER_FIRST.sub("", text, count=1), count=1).lstrip()
     end = _NEXT_TURN.search(text)
     return text[: end.start()] if end else text
 

@@ -20,13 +20,13 @@ The words are in `yes_no_words`, the cases in tests/data/yes_no_cases.tsv.
 """
 
 import re
-import unicodedata
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from lm_eval_tasks.metrics import yes_no_words as words
 from lm_eval_tasks.metrics.answer_text import answer_part
+from lm_eval_tasks.metrics.yes_no_text import clauses as clauses_of
+from lm_eval_tasks.metrics.yes_no_text import pieces, plain_text, visible
 
 YesNo = Literal["yes", "no", "invalid"]
 Why = Literal[
@@ -60,13 +60,6 @@ class _Sentence(NamedTuple):
     bare: bool
 
 
-_LATIN, _CYRILLIC = "aceopxykmthb", "асеорхукмтнв"
-_TO_CYRILLIC, _TO_LATIN = str.maketrans(_LATIN, _CYRILLIC), str.maketrans(_CYRILLIC, _LATIN)
-_QUOTED = re.compile(r"[«“„\"]([^«»“”„\"\n]*)[»”“\"]")
-_LABEL = re.compile(r"(?:^|(?<=\n)) *(?:[-*•–—>+]+ *|\(?(?:\d{1,2}|[аa])\)? *[.):\]] +)+")
-_SENTENCE_END = re.compile(r"(?<!\d)[.!?…\n;]+|[.!?…\n;]+(?!\d)")
-
-
 def read_yes_no(text: str | None, prompt: str | None = None) -> YesNo:
     """Read one answer by the rules of this module; `prompt` is the question, if known, and serves to cut its echo."""
     return explain_yes_no(text, prompt).outcome
@@ -76,11 +69,11 @@ def explain_yes_no(text: str | None, prompt: str | None = None) -> YesNoReading:
     """Like `read_yes_no`, with the reason why an answer is invalid."""
     if text is None:
         return YesNoReading("invalid", "none")
-    stated = answer_part(_visible(text), prompt and _visible(prompt))
+    stated = answer_part(visible(text), prompt and visible(prompt))
     if stated is None:
         return YesNoReading("invalid", "unfinished_reasoning")
-    plain = _plain(stated)
-    sentences = [sentence for piece, asks in _pieces(plain) if (sentence := _sentence(piece, asks))]
+    plain = plain_text(stated)
+    sentences = [sentence for piece, asks in pieces(plain) if (sentence := _sentence(piece, asks))]
     if not sentences:
         return YesNoReading("invalid", "no_accepted_word" if re.search(r"\w", stated) else "empty")
     if any(words.PLACEHOLDER.search(sentence.text) for sentence in sentences[:1]):
@@ -88,81 +81,34 @@ def explain_yes_no(text: str | None, prompt: str | None = None) -> YesNoReading:
     return _marked_answer(sentences) or _unmarked_answer(sentences)
 
 
-def _visible(text: str) -> str:
-    """Without format characters, stress and variation marks, which would split or change words."""
-    return "".join(c for c in text if unicodedata.category(c) != "Cf" and c not in "\u0300\u0301\ufe0e\ufe0f\u20e3\u034f")
-
-
-def _plain(text: str) -> str:
-    """Lower case, one alphabet in a word, negations as a word of their own, no quoted sentences."""
-    text = unicodedata.normalize("NFKC", text).lower().replace("ё", "е").replace("’", "'").replace("ʼ", "'")
-    text = re.sub(r"[^\W\d_]+", lambda match: _one_alphabet(match.group()), text)
-    text = text.replace("can't", "can not").replace("cannot", "can not").replace("won't", "will not").replace("не-а", "неа")
-    text = re.sub(r"n't\b", " not", text)
-    return _QUOTED.sub(lambda match: f" {match[1]} " if len(match[1].split()) < 3 else " ", text)
-
-
-def _one_alphabet(word: str) -> str:
-    """A word with look-alikes of the other alphabet in it, in the one alphabet that can write all of it."""
-    if word.isascii() or not re.search("[a-z]", word) or not re.search("[а-я]", word):
-        return word
-    cyrillic = word.translate(_TO_CYRILLIC)
-    return word.translate(_TO_LATIN) if re.search("[a-z]", cyrillic) else cyrillic
-
-
-def _pieces(plain: str) -> list[tuple[str, bool]]:
-    """Sentences in order, with whether each repeats the question."""
-    plain = re.sub(r":[ *_]*\n+", ": ", _LABEL.sub("\n", plain))
-    pieces: list[tuple[str, bool]] = []
-    start = 0
-    for asked in [*words.ASKED.finditer(plain), None]:
-        part = plain[start : asked.start() if asked else len(plain)]
-        ends = [*_SENTENCE_END.finditer(part)]
-        edges = [0, *(end.end() for end in ends), len(part)]
-        pieces += [(part[a:b], False) for a, b in pairwise(edges) if part[a:b].strip()]
-        if asked:
-            # What stands before "да или нет" in its sentence belongs to the question.
-            if pieces and not _SENTENCE_END.search(pieces[-1][0]):
-                pieces[-1] = (pieces[-1][0], True)
-            pieces.append((asked.group(), True))
-            start = asked.end()
-    return pieces
-
-
-def _clauses(piece: str) -> str:
-    """`| words | words |` of one sentence."""
-    piece = re.sub(r"[(\[]\s*([абab12])\s*[)\]]", r" \1 ", piece)
-    piece = re.sub(r"(?<=\w)[-‐‑'](?=\w)|[\"«»“”„*_`~#>$\\]", " ", piece)
-    piece = re.sub(r"\b(?:и|and)\b", "| и", piece)
-    kept = (
-        c if c.isalnum() or c == " " else " " if unicodedata.category(c)[0] in "SC" and c not in "|=+<>" else " | "
-        for c in piece
-    )
-    text = " ".join(("| " + "".join(kept) + " |").split())
-    return re.sub(r"(?:\| )+(?=\|)", "", text)
-
-
 def _sentence(piece: str, asks: bool) -> _Sentence | None:
-    text = _clauses(piece)
+    text = clauses_of(piece)
     if not re.search(r"[^\W_]", text):
         return None
     asks = asks or (
         "?" in piece and bool(re.search(rf" (?:да|нет|yes|no|верно|correct|правильно|true|{words.STEREOTYPE}) ", text))
     )
-    text = f"{text}"
     return _read_sentence(text, asks)
+
+
+def _canonical(text: str) -> str:
+    """`да` and `нет` for every word of their kind."""
+    for pattern, word in words.CANONICAL:
+        text = pattern.sub(word, text)
+    return text
 
 
 def _read_sentence(text: str, asks: bool) -> _Sentence:
     """Rules 3 to 6 on one sentence."""
-    said = re.sub(words.NOT_AN_ANSWER, "|", text)
-    for pattern, word in words.CANONICAL:
-        said = pattern.sub(word, said)
+    said = words.CANNOT_AGREE.sub("не согласен", re.sub(words.NOT_AN_ANSWER, "|", text))
     for tail in (words.CONCESSION, words.EXPLANATION):
         found = tail.search(said)
-        if found and (_answers(said[: found.start()] + " |")[0] or _claims(said[: found.start()] + " |")[0]):
-            said = said[: found.start()] + " |"
-    barred: Why | None = "refusal" if words.REFUSAL.search(said) else "hedge" if words.HEDGE.search(said) else None
+        before = _canonical(f"{said[: found.start()]} |") if found else ""
+        if found and (_answers(before)[0] or (tail is words.EXPLANATION and _claims(before)[0])):
+            said = f"{said[: found.start()]} |"
+    own = words.SUBJECT_MATTER.sub(r"\1 ", said)
+    barred: Why | None = "refusal" if words.REFUSAL.search(own) else "hedge" if words.HEDGE.search(own) else None
+    said = _canonical(said)
     answers, bare = _answers(said)
     claims, elsewhere = _claims(said)
     if not barred and elsewhere and not (answers or claims):
@@ -170,45 +116,60 @@ def _read_sentence(text: str, asks: bool) -> _Sentence:
     return _Sentence(text, asks, answers, claims, barred, bare)
 
 
-def _of_the_other(clause: str) -> bool:
-    padded = f" {clause} "
-    return bool(words.BOTH_SENTENCES.search(padded) or words.OTHER_SENTENCE.search(padded)) and not words.OWN_SENTENCE.search(
-        padded
-    )
+def _own_clauses(said: str) -> tuple[list[str], bool]:
+    """The clauses that do not speak of the other sentence or of both, and whether any does."""
+    own: list[str] = []
+    clauses = said.strip("| ").split(" | ")
+    topic = False
+    for clause in clauses:
+        padded = f" {clause} "
+        about = bool(words.BOTH_SENTENCES.search(padded) or words.OTHER_SENTENCE.search(padded))
+        if words.OWN_SENTENCE.search(padded) or clause in ("а", "a", "1"):
+            topic = about = False
+        if about or topic:
+            # "Б — нет": a clause that only names the other sentence gives its subject to the next one.
+            topic = about and not re.search(rf" (?:да|нет|не|not) |{words.STEREOTYPE}|{words.SHOWS}", padded)
+        else:
+            own.append(clause)
+    return own, len(own) < len(clauses)
 
 
 def _answers(said: str) -> tuple[frozenset[YesNo], bool]:
     """The answer words of a sentence, and whether it holds nothing else."""
+    clauses, elsewhere = _own_clauses(said)
+    doubted, kinds = False, list[tuple[set[YesNo], bool]]()
+    for clause in clauses:
+        kinds.append(_clause_answers(clause.split(), doubted))
+        doubted = bool(words.DOUBTED.search(f" {clause} "))
+    found = {answer for answers, _ in kinds for answer in answers}
+    bare = not elsewhere and all(whole for _, whole in kinds)
+    tokens = said.split()
+    if not found and bare and words.EMPHATIC & {*tokens}:
+        found.add("no" if tokens[-2] in ("не", "not") else "yes")
+    return frozenset(found), bare
+
+
+def _clause_answers(tokens: Sequence[str], negated: bool) -> tuple[set[YesNo], bool]:
+    """The answer words at the start of a clause, after frames at most, and whether there is nothing else in it.
+
+    `negated`: the clause hangs on "I don't think".
+    """
     found: set[YesNo] = set()
-    bare, emphatic, negated, reached = True, False, False, False
-    for clause in said.strip("| ").split(" | "):
-        tokens = clause.split()
-        if _of_the_other(clause):
-            bare = False
-            continue
-        for i, token in enumerate(tokens):
-            after = tokens[i + 1] if i + 1 < len(tokens) else ""
-            if token == "да" and after not in words.PARTICLE_AFTER:
-                found.add("no" if negated else "yes")
-            elif token == "нет" and (not after or after in words.CLAUSE_AFTER_NO or after in words.FRAMES):
+    for i, token in enumerate(tokens):
+        after = tokens[i + 1] if i + 1 < len(tokens) else ""
+        if token == "да" and after not in words.PARTICLE_AFTER:
+            found.add("no" if negated else "yes")
+        elif token == "нет" and (after in ("", "да") or after in words.CLAUSE_AFTER_NO):
+            found.add("no")
+        elif token in ("не", "not") and _opinion(tokens, i):
+            negated = True
+            if {*tokens[i + 2 :]} <= {"so", "что", "that", "так", "бы"}:
                 found.add("no")
-            elif token in ("не", "not") and _opinion(tokens, i):
-                negated = True
-                found |= (
-                    {"no"}
-                    if len(tokens) <= i + 2 or tokens[i + 2] in ("so", "что", "that", "бы") or "think" in tokens
-                    else set()
-                )
-            elif token in ("не", "not") and emphatic and not after:
-                found.add("no")
-            elif token not in words.FRAMES and token not in ("да", "а"):
-                bare = False
-                reached = True
-                break
-            emphatic |= token in words.EMPHATIC
-    if not found and emphatic and bare and not negated:
-        found.add("yes")
-    return frozenset(found), bare and not reached
+        elif token in ("не", "not") and not after and i and tokens[i - 1] in words.FRAMES:
+            found.add("no")
+        elif token not in words.FRAMES and token != "да":
+            return found, False
+    return found, True
 
 
 def _opinion(tokens: Sequence[str], i: int) -> bool:
@@ -220,19 +181,17 @@ def _opinion(tokens: Sequence[str], i: int) -> bool:
 def _claims(said: str) -> tuple[frozenset[YesNo], bool]:
     """What a sentence says about sentence A and stereotypes, and whether it speaks of the other sentence or of both."""
     found: set[YesNo] = set()
-    elsewhere = False
-    doubted = bool(re.search(r" (?:не|not) (?:думаю|считаю|полагаю|сказал\w?|скажу|think|believe|say|consider) ", said))
-    for clause in said.strip("| ").split(" | "):
+    clauses, elsewhere = _own_clauses(said)
+    doubted = bool(words.DOUBTED.search(said))
+    for clause in [] if words.DEFINITION.match(said) else clauses:
         padded = f" {clause} "
-        if _of_the_other(clause):
-            elsewhere = True
-        elif words.NO_CLAIM.search(padded):
+        if words.NO_CLAIM.search(padded):
             continue
-        elif words.SHOWS_ALONE.match(clause):
+        if words.SHOWS_ALONE.match(clause):
             found.add("no" if re.search(r"\b(?:не|not|нет)\b", clause) or doubted else "yes")
         elif words.NEGATED.search(padded):
-            if not words.AGAINST.search(padded):
-                found.add("no")
+            # "Does not contradict the stereotype" says neither.
+            found |= set() if words.AGAINST.search(padded) else {"no"}
         elif words.AGAINST.search(padded):
             found.add("no")
         elif words.ASSERTED.search(padded):
@@ -261,7 +220,7 @@ def _claim_first(text: str) -> bool:
 
 def _marked_answer(sentences: Sequence[_Sentence]) -> YesNoReading | None:
     """Rule 2: the answers after a marker, the strongest kind only; None where there is none that can be read."""
-    found: list[tuple[bool, YesNoReading]] = []
+    plain, final = list[YesNoReading](), list[YesNoReading]()
     for i, sentence in enumerate(sentences):
         marker = words.MARKER.match(sentence.text.removeprefix("| "))
         if not marker or sentence.asks:
@@ -270,11 +229,11 @@ def _marked_answer(sentences: Sequence[_Sentence]) -> YesNoReading | None:
         stated = _read_sentence(rest, False) if len(rest) > 4 else sentences[i + 1] if i + 1 < len(sentences) else None
         reading = stated and _of_one(stated)
         if reading:
-            found.append((bool(marker["final"] or marker["summary"]), reading))
-    readings = {reading for final, reading in found if final} or {reading for _, reading in found}
-    if len(readings) > 1 and all(reading.outcome != "invalid" for reading in readings):
-        return YesNoReading("invalid", "contradiction")
-    return min(readings, key=lambda reading: reading.outcome) if readings else None
+            (final if marker["final"] or marker["summary"] else plain).append(reading)
+    readings = final or plain
+    if barred := [reading for reading in readings if reading.reason]:
+        return barred[0]
+    return _verdict(frozenset(reading.outcome for reading in readings)) if readings else None
 
 
 def _unmarked_answer(sentences: Sequence[_Sentence]) -> YesNoReading:

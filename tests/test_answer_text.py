@@ -122,6 +122,8 @@ TAILS = [
     "\nHuman: Нет\nAssistant: Да",
     "\nПользователь: Нет",
     "\nব্যবহারকারী: Нет",
+    "\nВопрос: Нет",
+    "\n\nQ: Нет\nA: Нет",
     "\nUSER: Нет ASSISTANT: Нет",
     "\nuser\nНет",
     "assistant\n\nНет",
