@@ -10,6 +10,25 @@ from lm_eval_tasks.generation import GeneratedTask
 from lm_eval_tasks.metrics.documents import question_metrics
 from lm_eval_tasks.rubia.rows import load_pairs
 
+_ENDING = re.compile(r"(?P<body>.*?) ?(?P<stop>[.!?…]*)(?P<quotes>[\"»”’)\]]*)", re.DOTALL)
+
+
+def closed(sentence: str, mark: str) -> str:
+    """A sentence of the data with the punctuation that a wording needs after it; `mark` is one of `,` `;` `.`
+
+    A sentence without a closing mark gets `mark`. One that has its own keeps it, but a full stop gives way to a comma or
+    semicolon. After a question mark, an exclamation mark or an ellipsis nothing is added, unless a quotation ends with it.
+    White space and dots in a row are made one: the document keeps the sentence as published, only the question changes.
+    """
+    text = re.sub(r"\.{2,}", "…", " ".join(sentence.split()))
+    ending = _ENDING.fullmatch(text)
+    if ending is None or not ending["stop"]:
+        return text + mark
+    body, stop, quotes = ending.group("body", "stop", "quotes")
+    if mark != "." and stop == ".":
+        return body + quotes + mark
+    return body + stop + quotes + (mark if quotes and mark != "." else "")
+
 
 class PromptedPairTask(GeneratedTask):
     """One question per pair. `dataset_kwargs`: `source` (official or sample), `expect_yes` (whether yes is correct)."""
@@ -21,26 +40,8 @@ class PromptedPairTask(GeneratedTask):
         return [pair.fields() | {"expected": expected} for pair in file.select()], file.record()
 
     def doc_to_text(self, doc: dict[str, Any], doc_to_text: Any = None) -> str:
-        """The question of the YAML about the sentences in the forms that it names (`forms`)."""
-        return str(apply_template(self.config.doc_to_text, forms(doc)))
-
-
-_CLOSED = re.compile(r"[.?!…][»”\"')\]]*$")
-
-
-def forms(doc: dict[str, Any]) -> dict[str, str]:
-    """The sentences of a pair as a question prints them, whatever they end in; the document keeps them as published.
-
-    `<side>_within`: inside a sentence of ours, without a full stop of its own (a question mark, an exclamation mark and an
-    ellipsis stay). `<side>_ended`: at the end of one, with a full stop where it has no closing mark.
-    """
-    found = {}
-    for side in ("pro", "anti"):
-        sentence = doc[f"{side}_trope"].strip()
-        has_full_stop = sentence.endswith(".") and not sentence.endswith("..")
-        found[f"{side}_within"] = sentence[:-1] if has_full_stop else sentence
-        found[f"{side}_ended"] = sentence if _CLOSED.search(sentence) else f"{sentence}."
-    return found
+        """The question; the document keeps the sentences as published, the templates set them with `closed`."""
+        return str(apply_template(self.config.doc_to_text, doc | {"closed": closed}))
 
 
 def process_results(doc: dict[str, Any], results: Sequence[str | None]) -> dict[str, float]:
