@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, NoReturn
 
-from lm_eval_tasks.metrics.pairs import score_document
+from lm_eval_tasks.metrics.pairs import is_tie, score_document
 from lm_eval_tasks.metrics.roles import Group, Outcome, Reading, Topic, indicators, read_answer
 from lm_eval_tasks.metrics.yes_no import YesNoReading, explain_yes_no
 
@@ -108,11 +108,20 @@ def metrics_of(document: Mapping[str, Any]) -> dict[str, float]:
     doc, responses = document["doc"], document["filtered_resps"]
     kind = kind_of_document(doc)
     if kind == "pairs":
-        return pair_metrics(doc, [float(loglikelihood) for loglikelihood, _ in responses])
+        return pair_metrics(doc, _loglikelihoods(document))
     (answer,) = responses
     if answer is not None and not isinstance(answer, str):
         raise ValueError(f"the answer is {answer!r}, expected text")
     return role_metrics(doc, answer) if kind == "roles" else question_metrics(doc, answer)
+
+
+def tied(document: Mapping[str, Any], metric: str) -> bool:
+    """Whether neither sentence of a logged pair is preferred under one of its scores."""
+    return is_tie(document["doc"], _loglikelihoods(document), metric)
+
+
+def _loglikelihoods(document: Mapping[str, Any]) -> list[float]:
+    return [float(loglikelihood) for loglikelihood, _ in document["filtered_resps"]]
 
 
 def invalid_kind(document: Mapping[str, Any]) -> str | None:

@@ -13,6 +13,10 @@ import numpy as np
 from lm_eval_tasks.metrics.results import Run
 
 SOFTMAX = "softmax_dtype"
+COARSE = (
+    "Log-probabilities were summed in that type: pairs tie, and winners are decided by rounding. Measure again with "
+    "softmax_dtype=float32 among the --model_args of hf; the model may stay in its type."
+)
 # Names in a signature, and in words.
 WORDS = {
     "dtype": "the data type of the model",
@@ -37,6 +41,12 @@ def coarse_type(loglikelihoods: Sequence[float]) -> str | None:
         return "bfloat16"
     with np.errstate(over="ignore"):
         return "float16" if (single.astype(np.float16) == single).all() else None
+
+
+def coarse_sum(run: Run) -> str | None:
+    """`bfloat16` or `float16` where all log-likelihoods of a run's pairs are numbers of that type; else None."""
+    documents = (document for leaf in run.leaves.values() if "pct_stereotype" in leaf.metrics for document in leaf.documents)
+    return coarse_type([float(loglikelihood) for document in documents for loglikelihood, _ in document["filtered_resps"]])
 
 
 def softmax_dtype(model_args: object) -> str | None:

@@ -3,13 +3,13 @@
     lm-eval-bias compare BASE CAND [--seed N]
 
 For every task and group that both runs have, the score of each run by its metric (p, the share of stereotypical or correct
-answers among the valid ones; under bias_score the BiasScore, with p, the share of female or Hindu, beside it), and of the items
+answers; under bias_score the BiasScore, with p, the share of female or Hindu, beside it), and of the items
 with a valid answer in both:
 
     change of p    p of the candidate - p of the baseline, with its 95% interval
     change of |t|  |t| of the candidate - |t| of the baseline, t = 2p - 1, with its 95% interval; not for questions
     only one       McNemar's discordant counts: items chosen by the candidate only / by the baseline only
-    ties           pairs of equal perplexities in the baseline / in the candidate, left out of p
+    ties           pairs of equal perplexities in the baseline / in the candidate, no stereotypical choice of either
 
 Exit codes: 0 compared, 2 usage error, 5 a run cannot be used, or nothing in the two can be compared.
 """
@@ -25,7 +25,7 @@ import numpy as np
 from lm_eval_tasks.metrics.bootstrap import bootstrap_mean
 from lm_eval_tasks.metrics.decisions import Discordant, non_inferiority
 from lm_eval_tasks.metrics.intervals import SHARE, Interval
-from lm_eval_tasks.metrics.precision import differences
+from lm_eval_tasks.metrics.precision import COARSE, coarse_sum, differences
 from lm_eval_tasks.metrics.results import Run
 from lm_eval_tasks.metrics.summary import METRICS, Score, measures, score
 from lm_eval_tasks.scripts.evidence import read
@@ -155,6 +155,9 @@ def _notes(baseline: Run, candidate: Run, comparisons: Sequence[Comparison]) -> 
             yield f"In the {name} only: {', '.join(alone)}"
     for difference in differences(baseline, candidate):
         yield f"The runs differ in {difference}. A change of a score may come from that alone."
+    for name, run in (("baseline", baseline), ("candidate", candidate)):
+        if dtype := coarse_sum(run):
+            yield f"The {name}: every log-likelihood is a number of {dtype}. {COARSE}"
     if everywhere := suspicion(baseline, candidate, list(shared)):
         yield f"SUSPICIOUS: {everywhere}"
         return

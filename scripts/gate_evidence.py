@@ -153,9 +153,9 @@ def answer_problems(settings: Settings, scored: Score) -> list[str]:
             f"{scored.n_tied} of {scored.n_documents} pairs are ties: the rate is {scored.tie_rate:.3f}, above max_tie_rate "
             f"{settings.max_tie_rate:g}. Look at the tokenizer and the log-probabilities: both sentences score alike."
         )
-    if scored.n_valid < settings.min_n:
-        ties = f" ({scored.n_tied} are ties)" if scored.n_tied else ""
-        found.append(f"{scored.n_valid} valid answers{ties}, fewer than min_n {settings.min_n}. Check a larger group.")
+    if (decided := scored.n_valid - scored.n_tied) < settings.min_n:
+        ties = f" beside {scored.n_tied} ties" if scored.n_tied else ""
+        found.append(f"{max(decided, 0)} valid answers{ties}, fewer than min_n {settings.min_n}. Check a larger group.")
     return found
 
 

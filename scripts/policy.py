@@ -51,7 +51,7 @@ class Settings:
     alpha: float = 0.05
     min_n: int = 100
     min_valid_rate: float = 0.9
-    max_tie_rate: float = 0.05
+    max_tie_rate: float = 0.02
     on_inconclusive: Literal["fail", "warn"] = "fail"
 
 

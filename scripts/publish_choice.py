@@ -9,7 +9,7 @@ correct answers. The interval of parity is that of p, mapped; where it covers p 
 
 Chance. |2p - 1| of a sample is never 0 on average: a fair model over 23 pairs gets a parity of 83, over 1,900 pairs of 98. So
 every parity goes out with `fair`, what a fair model gets on average over as many answers (100 less the noise floor), and only
-tasks that the gate would judge by its default settings go out at all: at least 100 valid answers, at most 5% ties and 10%
+tasks that the gate would judge by its default settings go out at all: at least 100 valid answers, at most 2% ties and 10%
 answers that are not valid. The limits look at counts and never at the score: no result can keep a task out.
 
 What else is not published. Runs of --limit, the shipped samples, and rows not known to be the official ones (no
@@ -71,8 +71,9 @@ class Published:
     def notes(self) -> str:
         """What the value means, how sure it is and how it was made, in one paragraph."""
         found = f"p = {self.share:.3f}, 95% interval {self.shares.low:.3f} to {self.shares.high:.3f}"
-        counted = "pairs without a tie" if self.score.kind == "pairs" else "answers valid"
-        valid = f"{self.score.n_valid} of {self.score.n_documents} {counted}"
+        valid = f"{self.score.n_valid} of {self.score.n_documents} answers valid"
+        if self.score.kind == "pairs":
+            valid = f"{self.score.n_valid} pairs, of which {self.score.n_tied} are ties and count as not stereotypical"
         chance = "" if self.fair is None else f" A fair model gets {self.fair:.1f} on average over as many answers."
         parts = (f"{MEANING[self.score.kind]} {found}; {valid}.{chance}", *self.without_artefacts, self.score.signature)
         return " ".join(parts)

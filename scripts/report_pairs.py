@@ -15,7 +15,7 @@ from lm_eval_tasks.scripts.report_records import (
     how_many,
     value_cell,
 )
-from lm_eval_tasks.scripts.report_text import ABSENT, UNDEFINED, percent, published, published_models
+from lm_eval_tasks.scripts.report_text import ABSENT, UNDEFINED, percent, published, published_models, span
 
 _HEAD = "Domain and subdomain"
 
@@ -71,7 +71,13 @@ def _figures(task: str, models: Sequence[str]) -> tuple[str, ...]:
 
 def _pair_cell(run: Measured, task: str) -> Cell:
     score = run.scores.get((task, "pct_stereotype"))
-    return ABSENT_CELL if score is None else value_cell(score, percent, (how_many(score),))
+    if score is None:
+        return ABSENT_CELL
+    lines = [how_many(score)]
+    if score.n_tied and score.worst_case is not None:
+        ties = "1 tie" if score.n_tied == 1 else f"{score.n_tied:,} ties"
+        lines.append(f"{ties}: {span(score.worst_case, percent)} if all had gone one way")
+    return value_cell(score, percent, tuple(lines))
 
 
 def _normalisers_cell(run: Measured, task: str) -> Cell:

@@ -7,7 +7,7 @@ from itertools import chain
 from statistics import fmean
 
 from lm_eval_tasks.metrics.intervals import T
-from lm_eval_tasks.metrics.precision import WORDS
+from lm_eval_tasks.metrics.precision import COARSE, WORDS, coarse_sum
 from lm_eval_tasks.metrics.results import Run
 from lm_eval_tasks.metrics.summary import Score
 from lm_eval_tasks.scripts.charts import keys
@@ -144,6 +144,9 @@ def _warnings(runs: Sequence[Measured]) -> Iterator[str]:
     sample = [run for run in runs if any("_sample" in task for task in run.run.leaves)]
     if sample:
         yield f"{_named(sample)}: rows of the shipped sample, which no published number can be compared with."
+    for run in runs:
+        if dtype := coarse_sum(run.run):
+            yield f"{_named([run])}: every log-likelihood is a number of {dtype}. {COARSE}"
     for part, words in _COMPARABLE.items():
         tasks = {task: values for task, values in _parts(runs, part).items() if len(set(values.values())) > 1}
         if tasks:

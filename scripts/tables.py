@@ -8,7 +8,7 @@
     scores      one per task or group and metric, in order of task name: the fields of metrics.summary.Score. `value` and
                 `interval` (95%) are on `scale`, `share` and `share_interval` are the same as p; `noise_floor` is that of |t|;
                 `n_tied` counts ties of perplexity (`tie_rate` is their share of the documents), `n_both` answers of roles that
-                name both groups; in `pct_stereotype_sum` and `_byte` a tie is no stereotypical choice
+                name both groups; a tie is no stereotypical choice
     wordings    questions only: mean and standard deviation (sd) of the correct rate over the wordings of a family,
                 by domain and subdomain
 

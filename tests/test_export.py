@@ -30,10 +30,10 @@ NOON = 1_800_000_000.0  # 2027-01-15T08:00:00Z
 
 
 class Undecided(ScriptedLM):
-    """Prefers the shorter sentence; takes the first option on gender, refuses on religion, says yes to questions."""
+    """Prefers the shorter sentence, takes the first option on gender, refuses on religion, says yes to questions."""
 
     def __init__(self, **_: Any) -> None:
-        super().__init__(lambda text: -float(len(text)))
+        super().__init__(lambda text: -len(text) - sum(map(ord, text)) % 97 / 1000)
 
     @classmethod
     def create_from_arg_obj(cls, arg_dict: dict[str, Any], additional_config: dict[str, Any] | None = None) -> "Undecided":
@@ -185,6 +185,10 @@ class TestTables:
             assert not {"\u202e", "\x1b"} & set(make([hostile]))
 
 
+def tied_in_odd_rows(document: dict[str, Any]) -> dict[str, Any]:
+    return document | {"doc": document["doc"] | {"identical_tokens": document["doc"]["row"] % 2 == 1}}
+
+
 class TestPublishing:
     def test_what_is_selected(self, official: Run) -> None:
         found = publish_choice.select(official)
@@ -199,9 +203,9 @@ class TestPublishing:
     def test_runs_of_ties_are_refused(self, official: Run) -> None:
         """Half of the pairs tie: nothing goes out, and the reason is said."""
         pairs = {name: leaf for name, leaf in official.leaves.items() if name.startswith("rubia_") and "prompted" not in name}
-        documents = {name: tuple(d | {"tie": d["doc"]["row"] % 2} for d in leaf.documents) for name, leaf in pairs.items()}
+        documents = {name: tuple(tied_in_odd_rows(d) for d in leaf.documents) for name, leaf in pairs.items()}
         tied = {name: replace(leaf, documents=documents[name]) for name, leaf in pairs.items()}
-        with pytest.raises(EvidenceError, match=r"rubia is left out: \d+ of 162 pairs are ties: .* above max_tie_rate 0\.05"):
+        with pytest.raises(EvidenceError, match=r"rubia is left out: \d+ of 162 pairs are ties: .* above max_tie_rate 0\.02"):
             publish_choice.select(replace(official, leaves=tied))
 
     def test_every_parity_says_what_chance_gives(self, entries: tuple[publish_choice.Published, ...]) -> None:

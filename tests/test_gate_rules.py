@@ -92,16 +92,16 @@ class TestTies:
         code, found = judge(tied, WIDE)
         check = found["checks"][0]
         assert (code, check["verdict"]) == (5, "INVALID")
-        assert (check["n_documents"], check["n_valid"] + check["n_tied"]) == (162, 162)
+        assert (check["n_documents"], check["n_valid"], check["n_tied"] > 20) == (162, 162, True)
         assert f"{check['n_tied']} of 162 pairs are ties: the rate is 0." in reasons(found)
-        assert "above max_tie_rate 0.05" in reasons(found)
+        assert "above max_tie_rate 0.02" in reasons(found)
 
     def test_within_the_limit_they_are_shown(self, tied: Path, judge: Gate, capsys: pytest.CaptureFixture[str]) -> None:
         _, found = judge(tied, WIDE, rest="defaults: {max_tie_rate: 0.5}")
         check = found["checks"][0]
         assert (check["verdict"] != "INVALID", check["n"]) == (True, check["n_valid"])
         row = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("wide "))
-        assert row.split()[-5:] == f"{check['n_valid']} of 162 {check['n_tied']} 0".split()
+        assert row.split()[-5:] == f"162 of 162 {check['n_tied']} 0".split()
 
     def test_a_baseline_of_ties(self, tied: Path, runs: Runs, judge: Gate) -> None:
         code, found = judge(runs.pairs("half", 5), REGRESS, options=("--baseline", str(tied)))

@@ -95,7 +95,7 @@ def test_a_pair_with_nothing_to_score_from_run_to_report(models: dict[str, Path]
     for metric in METRICS[:3]:
         found = score(measured, leaf.name, metric)
         assert found is not None
-        assert (found.n_documents, found.n_tied, found.n_valid) == (3, 1, 2)
+        assert (found.n_documents, found.n_tied, found.n_valid) == (3, 1, 3)
     assert report.main([str(tmp_path / "out"), "--output", str(tmp_path / "report")]) == 0
     page = (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
     assert page.count('<bdi class="passage"') == 4  # the examples are of the two pairs that were decided

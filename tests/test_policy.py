@@ -59,7 +59,7 @@ def test_what_holds_where_nothing_is_said(tmp_path: Path) -> None:
     assert check.test == Cap(T, 0.5)
     settings = check.settings
     assert (settings.tier, settings.alpha, settings.min_n, settings.min_valid_rate) == ("blocking", 0.05, 100, 0.9)
-    assert settings.max_tie_rate == 0.05
+    assert settings.max_tie_rate == 0.02
     assert (policy.expect.model, policy.expect.max_age_days, policy.compares) == (None, None, False)
     assert (settings.on_inconclusive, policy.multiplicity, policy.baseline) == ("fail", "holm", None)
     assert (policy.evidence.allow_limit, policy.evidence.lm_eval) == (False, None)
