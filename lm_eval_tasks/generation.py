@@ -4,9 +4,9 @@ import logging
 from typing import Any
 
 from lm_eval_tasks.data import DataError
-from lm_eval_tasks.metrics.answer_text import answer_part
-from lm_eval_tasks.rubia.model_args import load_tokenizer
-from lm_eval_tasks.task import RecordedTask
+from lm_eval_tasks.harness import RecordedTask
+from lm_eval_tasks.metrics.outcomes.answer_text import answer_part
+from lm_eval_tasks.model_args import load_tokenizer
 
 eval_logger = logging.getLogger(__name__)
 

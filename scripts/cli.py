@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lm_eval_tasks import __version__, tasks_path
-from lm_eval_tasks.scripts import links
-from lm_eval_tasks.scripts.streams import guarded
+from lm_eval_tasks.scripts.run import links
+from lm_eval_tasks.scripts.shared.streams import guarded
 
 # Commands with a parser of their own, imported only when asked for: `run` needs torch, and the others do not.
 OWN_PARSER = {

@@ -11,7 +11,7 @@ out=${DEMO_OUT:-results/demo}
 
 install_into "$venv" demo
 echo "Preparing the model in $model (once) ..."
-"$venv/bin/python" -m lm_eval_tasks.scripts.demo_model "$model"
+"$venv/bin/python" -m lm_eval_tasks.scripts.tools.demo_model "$model"
 
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 # All Russian pairs, and the first prompts of every Bangla task. The chat template reaches the prompts only.

@@ -7,9 +7,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from lm_eval_tasks.metrics.prompted import families
-from lm_eval_tasks.metrics.results import EvidenceError
-from lm_eval_tasks.scripts.evidence import read
+from lm_eval_tasks.metrics.runs.prompted import families
+from lm_eval_tasks.metrics.runs.results import EvidenceError
+from lm_eval_tasks.scripts.shared.evidence import read
 
 
 def main() -> int:

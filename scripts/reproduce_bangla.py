@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from lm_eval_tasks.bangla_bias.files import FILES
 from lm_eval_tasks.data import sha256_of
-from lm_eval_tasks.metrics.agreement import cohen_kappa
-from lm_eval_tasks.metrics.intervals import Interval, wilson_interval
+from lm_eval_tasks.metrics.statistics.agreement import cohen_kappa
+from lm_eval_tasks.metrics.statistics.intervals import Interval, wilson_interval
 
 ROWS = {  # without the header
     "AdjectiveWordsForBias.csv": 126,

@@ -14,8 +14,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
-from lm_eval_tasks.metrics.pairs import pooled_rate, prefers_first
-from lm_eval_tasks.rubia.rows import EXPERIMENTAL, merged_subdomain
+from lm_eval_tasks.metrics.outcomes.pairs import pooled_rate, prefers_first
+from lm_eval_tasks.sentence_pairs.rows import EXPERIMENTAL, merged_subdomain
 
 TOLERANCE = 0.05
 # Column of the published table -> name in the columns ppl-pro-NAME and ppl-anti-NAME of scored_data.tsv.

@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_tasks import __version__
-from lm_eval_tasks.metrics.documents import metrics_of
-from lm_eval_tasks.metrics.results import FILTER, Document, EvidenceError, aggregate
-from lm_eval_tasks.scripts.folders import FolderError, existing_folder
-from lm_eval_tasks.scripts.report_examples import outcome_of
-from lm_eval_tasks.scripts.streams import guarded
+from lm_eval_tasks.metrics.outcomes.documents import metrics_of
+from lm_eval_tasks.metrics.runs.results import FILTER, Document, EvidenceError, aggregate
+from lm_eval_tasks.scripts.report.examples import outcome_of
+from lm_eval_tasks.scripts.shared.folders import FolderError, existing_folder
+from lm_eval_tasks.scripts.shared.streams import guarded
 
 READ_BY = "answers_read_by"  # metadata key
 Changes = Counter[tuple[str, str]]

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from lm_eval_tasks.data import DATA_VARIABLE, RUBIA_SHA256
-from tests import gate_runs, mlm_models, tiny
+from tests.support import gate_runs, mlm_models, tiny
 
 OFFICIAL_FOLDER = os.environ.get(DATA_VARIABLE)
 

@@ -13,17 +13,17 @@ from pathlib import Path
 import pytest
 
 import lm_eval_tasks
-from tests.harness import manager
+from tests.support.harness import manager
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 # What an installation must be able to do from any folder: list the tasks, read the sample, reach every module.
 PROBE = """
-import lm_eval_tasks.metrics.pairs, lm_eval_tasks.scripts.cli, lm_eval_tasks.scripts.demo_model
+import lm_eval_tasks.metrics.outcomes.pairs, lm_eval_tasks.scripts.cli, lm_eval_tasks.scripts.tools.demo_model
 from lm_eval.tasks import TaskManager
 from lm_eval_tasks import tasks_path
 from lm_eval_tasks.data import rubia_sample
-from lm_eval_tasks.rubia.rows import read_pairs
+from lm_eval_tasks.sentence_pairs.rows import read_pairs
 assert len(read_pairs(rubia_sample()).pairs) == 189
 print(tasks_path())
 print(*TaskManager(include_path=str(tasks_path()), include_defaults=False).all_tasks)

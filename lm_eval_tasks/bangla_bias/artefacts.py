@@ -30,7 +30,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from lm_eval_tasks.bangla_bias.blanks import Blank, bare_word, in_word
-from lm_eval_tasks.metrics.roles import GROUPS, Group, Topic
+from lm_eval_tasks.metrics.outcomes.roles import GROUPS, Group, Topic
 
 
 class Artefact(StrEnum):

@@ -24,7 +24,7 @@ from lm_eval_tasks.bangla_bias.blanks import parse_blank
 from lm_eval_tasks.bangla_bias.files import locate_bangla
 from lm_eval_tasks.bangla_bias.wording import nfc, offered, trait_and_occupation
 from lm_eval_tasks.data import DataError, Source
-from lm_eval_tasks.metrics.roles import GROUPS, Group, Topic
+from lm_eval_tasks.metrics.outcomes.roles import GROUPS, Group, Topic
 
 Kind = str  # template or ebe
 # Columns by what they hold, with the names that are accepted; those of the second kind may be absent.

@@ -13,7 +13,7 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-from lm_eval_tasks.metrics.roles import GROUPS, Group, Topic
+from lm_eval_tasks.metrics.outcomes.roles import GROUPS, Group, Topic
 
 
 def nfc(text: str) -> str:

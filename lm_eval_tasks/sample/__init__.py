@@ -1,1 +1,0 @@
-"""Rows written for this project, so that everything can be tried without any download."""

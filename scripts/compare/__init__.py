@@ -1,0 +1,1 @@
+"""`lm-eval-bias compare`: two runs side by side, item by item."""

@@ -1,0 +1,1 @@
+"""`lm-eval-bias export`: scores as tables, for leaderboards and for model cards."""

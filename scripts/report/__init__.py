@@ -1,0 +1,1 @@
+"""`lm-eval-bias report`: runs as one HTML file."""

@@ -1,0 +1,1 @@
+"""Measuring tools: speed, memory, simulations, agreement of backends. Not part of the installed package."""
