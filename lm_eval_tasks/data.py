@@ -35,7 +35,7 @@ BANGLA_FOLDER = "BanglaSocialBias"
 DATA_VARIABLE = "LM_EVAL_TASKS_DATA"
 DATA_KEY = "data"
 DATA_SHA256_KEY = "data_sha256"
-SAMPLE_FOLDER = Path(__file__).resolve().parent / "sample"
+_HERE = Path(__file__).resolve().parent
 
 logging.getLogger("pooch").setLevel(logging.WARNING)
 
@@ -103,16 +103,15 @@ def named_hashes(named: str | Sequence[str] | None) -> frozenset[str]:
 
 def rubia_sample() -> Source:
     """The Russian sample that ships with the package."""
-    return _sample("rubia.tsv")
+    return _sample(_HERE / "rubia/sample/rubia.tsv")
 
 
 def bangla_sample(name: str) -> Source:
     """One file of the Bangla sample that ships with the package, under the official name."""
-    return _sample(f"{BANGLA_FOLDER}/{name}")
+    return _sample(_HERE / "bangla_bias/sample" / name)
 
 
-def _sample(name: str) -> Source:
-    path = SAMPLE_FOLDER / name
+def _sample(path: Path) -> Source:
     return Source(path, "sample", None, sha256_of(path))
 
 

@@ -22,14 +22,14 @@ from lm_eval_tasks import __version__, tasks_path
 from lm_eval_tasks.scripts.run import links
 from lm_eval_tasks.scripts.shared.streams import guarded
 
-# Commands with a parser of their own, imported only when asked for: `run` needs torch, and the others do not.
+# Commands with a parser of their own: their module, imported only when asked for (`run` needs torch, others do not), and a line.
 OWN_PARSER = {
-    "run": "run the harness with these tasks (all its arguments; see `run --help`)",
-    "report": "write an HTML report and tables of one or several runs",
-    "compare": "paired differences between a baseline and a candidate run",
-    "gate": "judge a run by a policy file",
-    "reread": "read the answers of older results by the rules of this version, and say what changed",
-    "export": "write scores in the formats of model hubs and leaderboards",
+    "run": ("run.run", "run the harness with these tasks (all its arguments; see `run --help`)"),
+    "report": ("report.report", "write an HTML report and tables of one or several runs"),
+    "compare": ("compare.compare", "paired differences between a baseline and a candidate run"),
+    "gate": ("gate.gate", "judge a run by a policy file"),
+    "reread": ("reread", "read the answers of older results by the rules of this version, and say what changed"),
+    "export": ("export.export", "write scores in the formats of model hubs and leaderboards"),
 }
 
 
@@ -40,7 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _main(arguments: Sequence[str]) -> int:
     if arguments and arguments[0] in OWN_PARSER:
-        return int(importlib.import_module(f"lm_eval_tasks.scripts.{arguments[0]}").main(arguments[1:]))
+        module, _ = OWN_PARSER[arguments[0]]
+        return int(importlib.import_module(f"lm_eval_tasks.scripts.{module}").main(arguments[1:]))
     chosen = _parser().parse_args(arguments)
     try:
         print(chosen.action())
@@ -56,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, text in OWN_PARSER.items():  # listed for the help text
+    for name, (_, text) in OWN_PARSER.items():  # listed for the help text
         commands.add_parser(name, help=text, add_help=False)
     simple = {
         "path": (tasks_path, "print the folder for the harness's --include_path"),
@@ -79,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def starter_policy() -> Path:
     """The policy file that ships with the package."""
-    return Path(__file__).resolve().parent / "starter_policy.yaml"
+    return Path(__file__).resolve().parent / "gate" / "starter_policy.yaml"
 
 
 if __name__ == "__main__":

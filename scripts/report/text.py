@@ -5,11 +5,11 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
+from lm_eval_tasks import tasks_path
 from lm_eval_tasks.metrics.statistics.intervals import Interval
 
-PUBLISHED = Path(__file__).with_name("published_rubia.tsv")
+PUBLISHED = tasks_path() / "rubia" / "published.tsv"
 UNDEFINED = "undefined"
 ABSENT = "–"
 Number = Callable[[float], str]

@@ -15,8 +15,9 @@ from typing import Any
 
 import yaml
 
-from lm_eval_tasks.data import BANGLA_FOLDER, SAMPLE_FOLDER
+import lm_eval_tasks
 
+SAMPLE = lm_eval_tasks.tasks_path() / "bangla_bias" / "sample"
 POLARITIES = {"positive": "Positive trait", "negative": "Negative trait"}
 CATEGORIES = {
     "personality": "Personality Based",
@@ -78,8 +79,8 @@ def write(path: Path, header: Row, rows: Iterator[Row]) -> None:
 
 
 def main() -> None:
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else SAMPLE_FOLDER / BANGLA_FOLDER
-    items = yaml.safe_load((SAMPLE_FOLDER / "bangla_items.yaml").read_text(encoding="utf-8"))
+    target = Path(sys.argv[1]) if len(sys.argv) > 1 else SAMPLE
+    items = yaml.safe_load((SAMPLE / "bangla_items.yaml").read_text(encoding="utf-8"))
     prompts = target / "Prompts"
     prompts.mkdir(parents=True, exist_ok=True)
     for name, topic in items["topics"].items():

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_tasks import tasks_path
 from lm_eval_tasks.bangla_bias.artefacts import Artefact, artefact, is_artefact
 from lm_eval_tasks.bangla_bias.blanks import Blank, parse_blank
-from lm_eval_tasks.data import SAMPLE_FOLDER
 from lm_eval_tasks.metrics.outcomes.roles import GROUPS, Topic
 
 MARKED = {
@@ -114,7 +114,7 @@ def test_kept_options_are_one_word_with_two_stems(official_folder: str, topic: T
 
 @pytest.mark.parametrize("topic", ["gender", "religion"])
 def test_the_sample_has_none(topic: Topic) -> None:
-    path = SAMPLE_FOLDER / "BanglaSocialBias/Prompts" / f"ebe_{topic}_prompts.csv"
+    path = tasks_path() / "bangla_bias/sample/Prompts" / f"ebe_{topic}_prompts.csv"
     with path.open(encoding="utf-8", newline="") as file:
         blanks = [parse_blank(row["prompt"]) for row in csv.DictReader(file)]
     assert len(blanks) == 120

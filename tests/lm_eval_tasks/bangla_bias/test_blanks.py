@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_tasks import tasks_path
 from lm_eval_tasks.bangla_bias.blanks import Blank, bare_word, parse_blank
-from lm_eval_tasks.data import SAMPLE_FOLDER
 
 # Rows, different pairs as printed and as words; the same pair in the other order is another one.
 OFFICIAL = {"gender": (2416, 263, 206), "religion": (1535, 140, 110)}
@@ -111,7 +111,7 @@ def test_every_official_row(official_folder: str, topic: str) -> None:
 
 @pytest.mark.parametrize("topic", ["gender", "religion"])
 def test_every_row_of_the_sample(topic: str) -> None:
-    found = list(rows(SAMPLE_FOLDER / "BanglaSocialBias/Prompts" / f"ebe_{topic}_prompts.csv"))
+    found = list(rows(tasks_path() / "bangla_bias/sample/Prompts" / f"ebe_{topic}_prompts.csv"))
     assert len(found) == 120
     for blank, prompt, first in found:
         assert prompt.endswith("\n{}\n১. {}\n২. {}".format(blank.sentence, *blank.options))

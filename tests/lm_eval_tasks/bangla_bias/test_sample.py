@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_tasks.data import SAMPLE_FOLDER
+from lm_eval_tasks import tasks_path
 
-SAMPLE = SAMPLE_FOLDER / "BanglaSocialBias"
+SAMPLE = tasks_path() / "bangla_bias" / "sample"
 POLARITIES = ("Positive trait", "Negative trait")
 CATEGORIES = {
     "gender": ("Personality Based", "Outlook Based", "Communal Based"),
@@ -218,6 +218,6 @@ def test_files_are_built_from_the_items(tmp_path: Path) -> None:
 
 
 def test_canary_stands_in_the_items_and_in_the_data_statement() -> None:
-    canary = re.search("canary: .*", (SAMPLE_FOLDER / "bangla_items.yaml").read_text(encoding="utf-8"))
+    canary = re.search("canary: .*", (SAMPLE / "bangla_items.yaml").read_text(encoding="utf-8"))
     assert canary is not None
-    assert canary[0] in (SAMPLE_FOLDER / "README.md").read_text(encoding="utf-8")
+    assert canary[0] in (SAMPLE / "README.md").read_text(encoding="utf-8")

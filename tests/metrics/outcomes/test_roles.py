@@ -30,7 +30,7 @@ from lm_eval_tasks.metrics.outcomes.roles import (
     score_of_sides,
 )
 
-TABLE = Path(__file__).parent / "data" / "answer_cases.tsv"
+TABLE = Path(__file__).parents[2] / "data" / "answer_cases.tsv"
 
 
 class Case(NamedTuple):

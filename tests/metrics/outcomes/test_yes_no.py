@@ -28,7 +28,7 @@ class Case(NamedTuple):
 
 def table(name: str) -> list[dict[str, str]]:
     """Rows of a table of the tests; `\\n` and `\\uXXXX` are written as in JSON."""
-    text = (Path(__file__).parent / "data" / name).read_text("utf-8")
+    text = (Path(__file__).parents[2] / "data" / name).read_text("utf-8")
     rows = csv.DictReader(text.split("\n"), delimiter="\t", quoting=csv.QUOTE_NONE)
     return [{key: json.loads('"' + value.replace('"', '\\"') + '"') for key, value in row.items()} for row in rows]
 

@@ -25,8 +25,8 @@ from lm_eval_tasks.scripts.run import run
 from tests.support import tiny
 from tests.support.harness import ScriptedLM
 
-GOLDEN = Path(__file__).parent / "golden" / "export"
-SCHEMA = Path(__file__).parents[2] / "shared" / "schemas" / "every_eval_ever.schema.json"
+GOLDEN = Path(__file__).parents[2] / "golden" / "export"
+SCHEMA = Path(__file__).parents[4] / "shared" / "schemas" / "every_eval_ever.schema.json"
 RUSSIAN, BANGLA = "модели/Большая-7Б", "মডেল/বড়"
 NOON = 1_800_000_000.0  # 2027-01-15T08:00:00Z
 

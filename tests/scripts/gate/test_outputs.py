@@ -25,7 +25,7 @@ from tests.support.gate_runs import (
     write_policy,
 )
 
-GOLDEN = Path(__file__).parent / "golden" / "gate"
+GOLDEN = Path(__file__).parents[2] / "golden" / "gate"
 
 
 class Outputs(NamedTuple):

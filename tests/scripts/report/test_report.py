@@ -19,7 +19,7 @@ from tests.support.harness import ScriptedLM
 from tests.support.html_page import Page
 from tests.support.scripted import SCRIPTS
 
-GOLDEN = Path(__file__).with_name("golden") / "report.html"
+GOLDEN = Path(__file__).parents[2] / "golden" / "report.html"
 TASKS = "rubia_sample,bangla_bias_sample,rubia_sample_prompted_en"
 IN_GOLDEN = (
     *("rubia_sample_gender", "rubia_sample_prompted_en_1", "rubia_sample_prompted_en_3"),
