@@ -22,7 +22,7 @@ from lm_eval_tasks import __version__, tasks_path
 from lm_eval_tasks.scripts.run import links
 from lm_eval_tasks.scripts.shared.streams import guarded
 
-# Commands with a parser of their own: their module, imported only when asked for (`run` needs torch, others do not), what they do.
+# Commands with a parser of their own: the module, imported only when asked for (`run` needs torch), and what the command does.
 OWN_PARSER = {
     "run": ("run.run", "run the harness with these tasks (all its arguments; see `run --help`)"),
     "report": ("report.report", "write an HTML report and tables of one or several runs"),
